@@ -1,0 +1,215 @@
+package cards
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+)
+
+// Event is what the projection reads of a session event.
+type Event struct {
+	Type string
+	Time time.Time
+	Data jsonvalue.Value
+	// Replacement marks an event that rewrites the model's context (a surfaceOp
+	// other than append). Nothing is shown for it.
+	Replacement bool
+}
+
+// Presenters finds the tool-owned presenters by tool name. Both methods return
+// nil when the tool is gone, has no presenter or gives no view. They may panic:
+// the projection contains it.
+type Presenters interface {
+	PresentCall(tool string, args jsonvalue.Value) *Call
+	PresentResult(tool string, args jsonvalue.Value, in ResultInput) *Result
+}
+
+// Options fix how one session is projected. They are read once, so that a call
+// and its result always agree.
+type Options struct {
+	Cwd            string // the session's working directory, absolute or empty
+	TerminalOutput bool   // the editor draws terminals from _meta.terminal_output
+	UserMessages   bool   // show user messages too: on load and replay, not live
+	Logger         *slog.Logger
+}
+
+// Projector turns a session's events, in log order, into what an editor is
+// shown. Live streaming and replay use the same one. It keeps what it must
+// remember of open calls and does nothing else: no I/O and no clock. It is not
+// safe for concurrent use.
+type Projector struct {
+	presenters Presenters
+	opt        Options
+	calls      map[string]*openCall
+	seen       map[string]int // how often a call id was announced
+	turn, step int64
+}
+
+// openCall is an announced call without a result.
+type openCall struct {
+	name     string
+	args     jsonvalue.Value
+	card     Card
+	announce ToolCall
+}
+
+// NewProjector starts a projection.
+func NewProjector(p Presenters, opt Options) *Projector {
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Projector{presenters: p, opt: opt, calls: map[string]*openCall{}, seen: map[string]int{}}
+}
+
+// Project returns the updates for one event, in the order in which they are to
+// be shown. Unknown events give none.
+func (p *Projector) Project(ev Event) []Update {
+	d := ev.Data
+	switch ev.Type {
+	case "step/start":
+		p.turn, _ = d.Get("turn").Int64()
+		p.step, _ = d.Get("step").Int64()
+	case "assistant/chunk":
+		return p.chunk(d.Get("chunk"))
+	case "user/message":
+		return p.userMessage(d)
+	case "tool/call":
+		return p.call(d)
+	case "tool/start":
+		if c, open := p.calls[d.GetString("callId")]; open {
+			return []Update{ToolUpdate{ID: c.announce.ID, Status: InProgress}}
+		}
+	case "tool/result":
+		if !ev.Replacement {
+			return p.result(d)
+		}
+	case "todo/write":
+		return []Update{plan(d)}
+	case "session/title":
+		return []Update{SessionInfo{Title: d.GetString("title"), UpdatedAt: ev.Time}}
+	case "llm/retry":
+		return p.note(retryNote(d))
+	case "turn/end":
+		if f := d.Get("reason").Get("failure"); !f.IsUndefined() {
+			return p.note(fmt.Sprintf("[Model attempt failed; any partial output above is discarded: %s]", f.GetString("message")))
+		}
+	}
+	return nil
+}
+
+// Finish closes what a log left open: calls without a result are shown failed.
+// It is for logs that end mid-call and are shown without being repaired.
+func (p *Projector) Finish() []Update {
+	var out []Update
+	for _, id := range slices.Sorted(maps.Keys(p.calls)) {
+		text := content.Text("The recording ends before this call has a result.")
+		out = append(out, ToolUpdate{ID: p.calls[id].announce.ID, Status: Failed, Content: []ToolContent{{Block: &text}}})
+	}
+	clear(p.calls)
+	return out
+}
+
+// Announced returns the announcement of an open call, so that a permission
+// request can repeat it.
+func (p *Projector) Announced(callID string) (ToolCall, bool) {
+	c, ok := p.calls[callID]
+	if !ok {
+		return ToolCall{}, false
+	}
+	return c.announce, true
+}
+
+func (p *Projector) chunk(c jsonvalue.Value) []Update {
+	var role Role
+	switch c.GetString("type") {
+	case "text-delta":
+		role = RoleAgent
+	case "reasoning-delta":
+		role = RoleThought
+	default:
+		return nil
+	}
+	text := c.GetString("text")
+	if text == "" {
+		return nil
+	}
+	return []Update{Message{Role: role, Block: content.Text(text), ID: p.messageID(role)}}
+}
+
+// messageID names the message that a chunk belongs to: constant within a step,
+// new after a round of tools.
+func (p *Projector) messageID(r Role) string {
+	id := "turn-" + strconv.FormatInt(p.turn, 10) + "-step-" + strconv.FormatInt(p.step, 10)
+	if r == RoleThought {
+		id += "-thought"
+	}
+	return id
+}
+
+func (p *Projector) note(text string) []Update {
+	return []Update{Message{Role: RoleAgent, Block: content.Text("\n\n" + text + "\n\n"), ID: p.messageID(RoleAgent)}}
+}
+
+func retryNote(d jsonvalue.Value) string {
+	n, _ := d.Get("attempt").Int64()
+	of, _ := d.Get("maxAttempts").Int64()
+	ms, _ := d.Get("delayMs").Int64()
+	return fmt.Sprintf("[Previous model attempt discarded; retrying %d/%d in %dms: %s]", n, of, ms, d.Get("failure").GetString("message"))
+}
+
+func (p *Projector) userMessage(d jsonvalue.Value) []Update {
+	if !p.opt.UserMessages {
+		return nil
+	}
+	shown := d.Get("content")
+	// A prompt into which context was baked shows only what the user typed.
+	if display := d.Get("envelope").Get("displayContent"); display.IsArray() {
+		shown = display
+	}
+	var out []Update
+	for _, v := range shown.Elements() {
+		if b, err := content.FromValue(v); err == nil {
+			out = append(out, Message{Role: RoleUser, Block: b})
+		}
+	}
+	return out
+}
+
+func plan(d jsonvalue.Value) Plan {
+	entries := []PlanEntry{}
+	for _, t := range d.Get("todos").Elements() {
+		entries = append(entries, PlanEntry{Content: t.GetString("content"), Priority: "medium", Status: t.GetString("status")})
+	}
+	return Plan{Entries: entries}
+}
+
+// parseArguments reads a call's argument text the way the pipeline does: empty
+// is an empty object, what is no JSON stays text (rule R5.1).
+func parseArguments(raw string) jsonvalue.Value {
+	if raw == "" {
+		return jsonvalue.Object()
+	}
+	v, err := jsonvalue.Parse([]byte(raw))
+	if err != nil {
+		return jsonvalue.String(raw)
+	}
+	return v
+}
+
+// contained runs a presenter and turns a panic into "no view": display must
+// never break a session or a replay.
+func contained[T any](p *Projector, tool, which string, f func() *T) (view *T) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.opt.Logger.Warn("presenter panicked, using the generic card", "tool", tool, "presenter", which, "panic", fmt.Sprint(r))
+			view = nil
+		}
+	}()
+	return f()
+}
