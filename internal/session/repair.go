@@ -1,0 +1,153 @@
+package session
+
+import (
+	"slices"
+
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+// The codes and names of the results that Repair invents (rule R14.3).
+const (
+	CodeOutcomeUnknown = "TOOL_OUTCOME_UNKNOWN"
+	CodeNotStarted     = "TOOL_NOT_STARTED"
+	NameOutcomeUnknown = "ToolOutcomeUnknownError"
+	NameNotStarted     = "ToolNotStartedError"
+)
+
+const (
+	textOutcomeUnknown = "the program stopped while this call was running, so its outcome is unknown: it may have taken effect in full, in part or not at all; verify before you retry it"
+	textNotStarted     = "the program stopped before this call was started, so it had no effect; retry it if it is still needed"
+)
+
+// Repair returns what must be appended to a log whose last turn was never
+// ended, because its writer died: a result for each unanswered call of that
+// turn, then step/end and turn/end {kind: interrupted} (rule R14.3). It returns
+// nil for a log that is whole. Append the drafts with one AppendAll and nothing
+// in between: their sources count on it.
+//
+// A call whose tool/call is in the log may have taken effect, and its result
+// says so (TOOL_OUTCOME_UNKNOWN). One that only the assistant message names was
+// never started: it gets its tool/call too, so that every result has a card,
+// and TOOL_NOT_STARTED.
+func Repair(events []Event) []Draft {
+	t := openTurn(events)
+	if t == nil {
+		return nil
+	}
+	var drafts []Draft
+	next := int64(len(events))
+	add := func(d Draft) {
+		drafts = append(drafts, d)
+		next++
+	}
+	for _, c := range t.calls {
+		if c.answered {
+			continue
+		}
+		seq := c.seq
+		text, name, code := textOutcomeUnknown, NameOutcomeUnknown, CodeOutcomeUnknown
+		if seq < 0 {
+			text, name, code = textNotStarted, NameNotStarted, CodeNotStarted
+			seq = next
+			add(Draft{Type: TypeToolCall, Data: Data(
+				"turn", t.turn, "step", c.step, "callId", c.id, "name", c.name, "arguments", c.arguments)})
+		}
+		add(Draft{
+			Type: TypeToolResult,
+			Data: Data(
+				"turn", t.turn, "step", c.step, "callId", c.id,
+				"content", model.PartsValue([]model.Part{model.Text("Error: " + text)}),
+				"isError", true,
+				"error", Data("name", name, "code", code)),
+			SurfaceOp: Append(),
+			Sources:   []int64{seq},
+		})
+	}
+	if t.step > 0 {
+		add(Draft{Type: TypeStepEnd, Data: Data("turn", t.turn, "step", t.step)})
+	}
+	add(Draft{Type: TypeTurnEnd, Data: Data("turn", t.turn, "reason", Data("kind", EndInterrupted))})
+	return drafts
+}
+
+// turnState is what is known of the turn that is open at the end of a log.
+type turnState struct {
+	turn  int64
+	step  int64 // the open step, 0 when none is
+	calls []*callState
+}
+
+// callState is one call of the open turn.
+type callState struct {
+	id, name, arguments string
+	step                int64
+	seq                 int64 // of its tool/call; -1 when there is none
+	answered            bool
+}
+
+// openTurn returns the state of the last turn, nil when it was ended or there
+// is none.
+func openTurn(events []Event) *turnState {
+	at := -1
+	for i, e := range slices.Backward(events) {
+		if e.Type == TypeTurnEnd {
+			return nil
+		}
+		if e.Type == TypeTurnStart {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	t := &turnState{turn: events[at].Turn()}
+	for _, e := range events[at+1:] {
+		t.take(e)
+	}
+	return t
+}
+
+func (t *turnState) take(e Event) {
+	switch e.Type {
+	case TypeStepStart:
+		t.step = e.Step()
+	case TypeStepEnd:
+		t.step = 0
+	case TypeAssistantMessage:
+		for _, block := range e.Data.Get("content").Elements() {
+			if block.GetString("type") == string(model.PartToolCall) {
+				t.calls = append(t.calls, &callState{
+					id: block.GetString("id"), name: block.GetString("name"), arguments: block.GetString("arguments"),
+					step: e.Step(), seq: -1,
+				})
+			}
+		}
+	case TypeToolCall:
+		if c := t.find(e, func(c *callState) bool { return c.seq < 0 }); c != nil {
+			c.seq = e.Seq
+			return
+		}
+		t.calls = append(t.calls, &callState{
+			id: e.Data.GetString("callId"), name: e.Data.GetString("name"), arguments: e.Data.GetString("arguments"),
+			step: e.Step(), seq: e.Seq,
+		})
+	case TypeToolResult:
+		if c := t.find(e, func(c *callState) bool { return !c.answered }); c != nil {
+			c.answered = true
+		}
+	}
+}
+
+// find returns the first call of the event's step and id that is still open in
+// the given sense. Ids are matched inside a step only: some models count from
+// zero again in each answer.
+func (t *turnState) find(e Event, open func(*callState) bool) *callState {
+	id, step := e.Data.GetString("callId"), e.Step()
+	for _, c := range t.calls {
+		if c.id == id && c.step == step && open(c) {
+			return c
+		}
+	}
+	return nil
+}
