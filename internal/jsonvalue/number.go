@@ -142,3 +142,9 @@ func exactDouble(lit string, f float64) bool {
 	return sameNumber(lit, strconv.FormatFloat(f, 'f', -1, 64)) ||
 		sameNumber(lit, strconv.FormatFloat(f, 'f', 0, 64))
 }
+
+// IsLosslessNumber reports whether v is a number that [CheckLossless] accepts:
+// in the range of a double and not negative zero.
+func (v Value) IsLosslessNumber() bool {
+	return v.kind == NumberKind && (v.flag&flagSafeInt != 0 || losslessReason(v.s) == "")
+}
