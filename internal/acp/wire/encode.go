@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// roomOverhead is what the members of an envelope add to a payload, roughly.
+const roomOverhead = 64
+
+// appendJSON writes v as one line of JSON text without HTML escaping. Raw
+// messages inside v are compacted and checked by the encoder; bytes that are no
+// UTF-8 in them become replacement characters, since a frame has to be UTF-8.
+func appendJSON(buf *bytes.Buffer, v any) error {
+	start := buf.Len()
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		buf.Truncate(start)
+		return err
+	}
+	buf.Truncate(buf.Len() - 1) // the encoder's newline
+	if !utf8.Valid(buf.Bytes()[start:]) {
+		repaired := bytes.ToValidUTF8(buf.Bytes()[start:], []byte("\uFFFD"))
+		buf.Truncate(start)
+		buf.Write(repaired)
+	}
+	return nil
+}
+
+func jsonString(s string) []byte {
+	var buf bytes.Buffer
+	// A string always has a JSON form.
+	_ = appendJSON(&buf, s)
+	return buf.Bytes()
+}
+
+// requestFrame makes the line of a notification (id nil) or of a call.
+func requestFrame(id []byte, method string, params any) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.WriteString(`{"jsonrpc":"2.0",`)
+	if id != nil {
+		buf.WriteString(`"id":`)
+		buf.Write(id)
+		buf.WriteByte(',')
+	}
+	buf.WriteString(`"method":`)
+	buf.Write(jsonString(method))
+	if params != nil {
+		buf.WriteString(`,"params":`)
+		if err := appendJSON(&buf, params); err != nil {
+			return nil, err
+		}
+	}
+	buf.WriteString("}\n")
+	return buf.Bytes(), nil
+}
+
+// replyFrame makes the line of an answer; member is "result" or "error", a nil
+// id is written as null.
+func replyFrame(id []byte, member string, payload any) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.WriteString(`{"jsonrpc":"2.0","id":`)
+	if id == nil {
+		id = []byte("null")
+	}
+	buf.Write(id)
+	buf.WriteString(`,"` + member + `":`)
+	if err := appendJSON(&buf, payload); err != nil {
+		return nil, err
+	}
+	buf.WriteString("}\n")
+	return buf.Bytes(), nil
+}
