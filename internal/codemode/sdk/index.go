@@ -1,0 +1,122 @@
+package sdk
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// How long the parts of one index line may get, in characters.
+const (
+	maxIndexLine    = 160
+	maxPlainLine    = 100
+	maxIndexMembers = 60
+)
+
+// writeIndex writes one line a tool: how to call it, its members, and the start
+// of its description. If that is longer than the limit, the members go, then
+// the descriptions; if the names alone are too long, the rest of them is only
+// counted.
+func writeIndex(b *strings.Builder, tools []Tool, limit int) {
+	lines := make([]string, len(tools))
+	for _, line := range []func(*Tool) string{fullLine, plainLine, nameLine} {
+		total := 0
+		for i := range tools {
+			lines[i] = line(&tools[i])
+			total += utf8.RuneCountInString(lines[i]) + 1
+		}
+		if total <= limit {
+			break
+		}
+	}
+	left := limit
+	for i, line := range lines {
+		left -= utf8.RuneCountInString(line) + 1
+		if left < 0 && i > 0 {
+			b.WriteString("\n- … and " + strconv.Itoa(len(lines)-i) + " more: find them with tools.$search")
+			return
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+}
+
+func fullLine(t *Tool) string {
+	return shorten(nameLine(t)+"("+memberList(t)+")"+summary(t), maxIndexLine)
+}
+
+func plainLine(t *Tool) string { return shorten(nameLine(t)+summary(t), maxPlainLine) }
+
+func nameLine(t *Tool) string { return "- " + accessor(t.Name) }
+
+// summary is the first sentence of the description behind a dash.
+func summary(t *Tool) string {
+	if about := collapse(t.Description); about != "" {
+		return " — " + firstSentence(about)
+	}
+	return ""
+}
+
+// accessor is the expression that names a tool in a program.
+func accessor(name string) string {
+	if isIdentifier(name) {
+		return "tools." + name
+	}
+	return "tools[" + string(appendKey(nil, name)) + "]"
+}
+
+// memberList names the members of a tool's argument, optional ones marked.
+func memberList(t *Tool) string {
+	members := t.Parameters.Get("properties")
+	if members.Len() == 0 {
+		return ""
+	}
+	required := newNameSet(t.Parameters.Get("required"))
+	var b strings.Builder
+	b.WriteByte('{')
+	first := true
+	for name := range members.Members() {
+		key := string(appendKey(nil, name))
+		if !required.has(name) {
+			key += "?"
+		}
+		if !first {
+			b.WriteString(", ")
+		}
+		first = false
+		if utf8.RuneCountInString(b.String())+utf8.RuneCountInString(key) > maxIndexMembers {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(key)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// firstSentence cuts one-line text after its first sentence: where a full stop
+// is followed by a capital, so that "e.g. this" goes on.
+func firstSentence(s string) string {
+	for i := 1; i+2 < len(s); i++ {
+		if s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 && s[i+1] >= 'A' && s[i+1] <= 'Z' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// shorten cuts text to a number of characters, the last one then an ellipsis.
+func shorten(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n == limit {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+	}
+	return s
+}

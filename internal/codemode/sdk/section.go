@@ -1,0 +1,107 @@
+package sdk
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// DefaultMaxChars is how many characters of declarations a prompt carries
+// before it carries the index instead.
+const DefaultMaxChars = 40_000
+
+// Options are the settings that show in the text.
+type Options struct {
+	// MaxChars is the number of characters of declarations above which the
+	// section lists the tools by one line each; 0 means DefaultMaxChars,
+	// negative means never.
+	MaxChars int
+	// MaxParallelCalls is how many tool calls of one program may run at a
+	// time; 0 means 1.
+	MaxParallelCalls int
+}
+
+// maxChars resolves the default.
+func (o Options) maxChars() int {
+	if o.MaxChars == 0 {
+		return DefaultMaxChars
+	}
+	return o.MaxChars
+}
+
+// The texts around the declarations. They are files of their own because they
+// are reviewed as prose: every sentence is there because models got something
+// wrong without it.
+var (
+	//go:embed instructions.md
+	instructionsText string
+	//go:embed sequential.md
+	sequentialText string
+	//go:embed parallel.md
+	parallelText string
+	//go:embed declared.md
+	declaredText string
+	//go:embed indexed.md
+	indexedText string
+)
+
+// SDK is the prompt section of one tool set and what stands behind it. It is
+// immutable and safe for concurrent use.
+type SDK struct {
+	section   string
+	indexed   bool
+	catalogue *Catalogue
+}
+
+// New writes the section of a tool set.
+func New(tools []Tool, o Options) *SDK {
+	list := sorted(tools)
+	s := &SDK{catalogue: newCatalogue(list)}
+	s.section, s.indexed = section(list, o)
+	return s
+}
+
+// Section returns the text of the tools:sdk prompt section. It contains the
+// descriptions of tools as they are, so no template syntax in it may be expanded.
+func (s *SDK) Section() string { return s.section }
+
+// Indexed reports whether the section holds the index instead of the declarations.
+func (s *SDK) Indexed() bool { return s.indexed }
+
+// Catalogue answers tools.$search and tools.$describe for the tool set.
+func (s *SDK) Catalogue() *Catalogue { return s.catalogue }
+
+// Section is the text of the tools:sdk prompt section for a tool set.
+func Section(tools []Tool, o Options) string {
+	text, _ := section(sorted(tools), o)
+	return text
+}
+
+// section writes the text for tools already sorted.
+func section(tools []Tool, o Options) (text string, indexed bool) {
+	block := string(appendBlock(nil, tools))
+	limit := o.maxChars()
+	indexed = limit >= 0 && utf8.RuneCountInString(block) > limit
+
+	var b strings.Builder
+	b.Grow(len(block) + 8<<10)
+	b.WriteString(instructionsText)
+	if o.MaxParallelCalls > 1 {
+		b.WriteString(strings.ReplaceAll(parallelText, "MAX", strconv.Itoa(o.MaxParallelCalls)))
+	} else {
+		b.WriteString(sequentialText)
+	}
+	b.WriteByte('\n')
+	if indexed {
+		b.WriteString(strings.ReplaceAll(indexedText, "COUNT", strconv.Itoa(len(tools))))
+		b.WriteByte('\n')
+		writeIndex(&b, tools, limit)
+	} else {
+		b.WriteString(declaredText)
+		b.WriteByte('\n')
+		fmt.Fprintf(&b, "```ts\n%s\n```", block)
+	}
+	return b.String(), indexed
+}
