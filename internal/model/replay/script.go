@@ -1,0 +1,190 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// entryKind says how an entry ends.
+type entryKind string
+
+const (
+	kindChunks entryKind = "chunks" // as its chunks say
+	kindThrow  entryKind = "throw"  // with a provider failure
+	kindHang   entryKind = "hang"   // when it is cancelled
+)
+
+// entry answers one request.
+type entry struct {
+	kind    entryKind
+	chunks  []model.Chunk
+	failure *model.Error // how a throw ends
+
+	// broken is why the entry cannot be played. It is raised when a request
+	// gets here, so that an earlier part of the recording can still be used.
+	broken error
+}
+
+// script answers one session's requests in order.
+type script struct {
+	file    string
+	header  session.Header
+	entries []entry
+}
+
+// load reads the primary script (or its override) and the children's, and puts
+// them in the order in which live sessions will be bound to them.
+func load(c Config) ([]script, error) {
+	if c.Script == "" && c.Override == "" {
+		return nil, errors.New("no recording is configured: set model.replay.script to a session log")
+	}
+	var primary script
+	if c.Script != "" {
+		var err error
+		if primary, err = loadLog(c.Script); err != nil {
+			return nil, err
+		}
+	}
+	if c.Override != "" {
+		entries, err := loadOverride(c.Override)
+		if err != nil {
+			return nil, err
+		}
+		primary.entries, primary.file = entries, c.Override
+	}
+	children := make([]script, 0, len(c.Children))
+	for _, file := range c.Children {
+		child, err := loadLog(file)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child)
+	}
+	slices.SortStableFunc(children, func(a, b script) int {
+		return cmp.Or(a.header.CreatedAt.Compare(b.header.CreatedAt), cmp.Compare(a.header.ID, b.header.ID))
+	})
+	return append([]script{primary}, children...), nil
+}
+
+func loadLog(file string) (script, error) {
+	rec, err := session.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return script{}, fmt.Errorf("the recording %s does not exist", file)
+	}
+	if err != nil {
+		return script{}, fmt.Errorf("the recording cannot be read: %w", err)
+	}
+	// What a forked child inherited was answered in its parent.
+	seed := min(rec.Header.SeedLength, len(rec.Events))
+	return script{file: file, header: rec.Header, entries: group(rec.Events[seed:])}, nil
+}
+
+// group makes one entry of each run of chunk events with equal turn and step.
+func group(events []session.Event) []entry {
+	var entries []entry
+	var turn, step int64 = -1, -1
+	for _, e := range events {
+		if e.Type != session.TypeAssistantChunk {
+			continue
+		}
+		if e.Turn() != turn || e.Step() != step {
+			turn, step = e.Turn(), e.Step()
+			entries = append(entries, entry{kind: kindChunks})
+		}
+		last := &entries[len(entries)-1]
+		c, err := session.ChunkOf(e)
+		if err != nil && last.broken == nil {
+			last.broken = fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		last.chunks = append(last.chunks, c)
+	}
+	for i := range entries {
+		entries[i].check()
+	}
+	return entries
+}
+
+// check marks an entry of chunks that does not end with finish.
+func (e *entry) check() {
+	if e.broken == nil && (len(e.chunks) == 0 || e.chunks[len(e.chunks)-1].Type != model.ChunkFinish) {
+		e.broken = errors.New("the recorded answer has no finish (it was cancelled or failed): use model.replay.override to say how it goes")
+	}
+}
+
+// loadOverride reads an array of entries that stands for the primary script.
+func loadOverride(file string) ([]entry, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the override %s does not exist", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the override cannot be read: %w", err)
+	}
+	entries, err := parseOverride(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+	}
+	return entries, nil
+}
+
+func parseOverride(data []byte) ([]entry, error) {
+	v, err := jsonvalue.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if !v.IsArray() {
+		return nil, fmt.Errorf("an override must be an array of entries, not %s", v.Kind())
+	}
+	entries := make([]entry, 0, v.Len())
+	for i, x := range v.Elements() {
+		e, err := entryFromValue(x)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func entryFromValue(v jsonvalue.Value) (entry, error) {
+	e := entry{kind: entryKind(v.GetString("kind"))}
+	switch e.kind {
+	case kindHang:
+		e.chunks = []model.Chunk{model.StartChunk(0, model.PartText), model.TextChunk(0, "partial")}
+		return e, nil
+	case kindThrow:
+		message, ok := v.Get("message").Str()
+		if !ok {
+			return e, errors.New(`a throw needs a string "message"`)
+		}
+		e.failure = &model.Error{Message: message, Code: v.GetString("code")}
+	case kindChunks:
+	default:
+		return e, fmt.Errorf("the kind must be chunks, throw or hang, not %q", e.kind)
+	}
+	list := v.Get("chunks")
+	if !list.IsArray() {
+		return e, errors.New(`needs an array "chunks"`)
+	}
+	for i, x := range list.Elements() {
+		c, err := model.ChunkFromValue(x)
+		if err != nil {
+			return e, fmt.Errorf("chunks[%d]: %w", i, err)
+		}
+		e.chunks = append(e.chunks, c)
+	}
+	if e.kind == kindChunks {
+		e.check()
+		return e, e.broken
+	}
+	return e, nil
+}
