@@ -1,0 +1,49 @@
+package proc
+
+import (
+	"strings"
+)
+
+// CommandEnv is the environment for a command that the model wrote, derived
+// from our own. Names that hold KEY, SECRET or TOKEN are left out, so that
+// credentials given to the agent do not reach commands; so are inherited DSH_
+// names, which describe some outer agent. What is added keeps programs from
+// colouring, paging, prompting and opening an editor: there is no terminal, and
+// nobody would answer. extra is appended and wins.
+func CommandEnv(environ []string, extra ...string) []string {
+	env := make([]string, 0, len(environ)+len(nonInteractive)+len(extra))
+	for _, kv := range environ {
+		// Windows has entries such as "=C:=C:\dir": the name starts with "=".
+		name, _, ok := strings.Cut(kv, "=")
+		if i := strings.IndexByte(kv[min(1, len(kv)):], '='); i >= 0 {
+			name, ok = kv[:i+1], true
+		}
+		if ok && !hidden(name) {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, nonInteractive...)
+	return append(env, extra...)
+}
+
+var nonInteractive = []string{
+	"NO_COLOR=1",
+	"TERM=dumb",
+	"PAGER=cat",
+	"GIT_PAGER=cat",
+	"GIT_TERMINAL_PROMPT=0",
+	// An editor that changes nothing and succeeds: a rebase or an amended
+	// commit goes on with the text it proposes.
+	"GIT_EDITOR=true",
+	"GIT_SEQUENCE_EDITOR=true",
+	"EDITOR=true",
+	"VISUAL=true",
+}
+
+func hidden(name string) bool {
+	upper := strings.ToUpper(name)
+	return strings.HasPrefix(upper, "DSH_") ||
+		strings.Contains(upper, "KEY") ||
+		strings.Contains(upper, "SECRET") ||
+		strings.Contains(upper, "TOKEN")
+}
