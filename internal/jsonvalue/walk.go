@@ -104,7 +104,7 @@ func (f *buildFrame) finish() Value {
 	same := true
 	for i := range f.out {
 		a, b := &f.out[i], &f.src.c.elems[i]
-		if a.c != b.c || !sameText(a.s, b.s) {
+		if a.c != b.c || a.s != b.s {
 			same = false
 			break
 		}
@@ -116,7 +116,7 @@ func (f *buildFrame) finish() Value {
 		return Value{kind: ArrayKind, c: &composite{elems: f.out}}
 	}
 	for i := range f.keys {
-		if !sameText(f.keys[i], f.src.c.shape.keys[i]) {
+		if f.keys[i] != f.src.c.shape.keys[i] {
 			members := make([]Member, len(f.out))
 			for j := range f.out {
 				members[j] = Member{f.keys[j], f.out[j]}
@@ -130,15 +130,17 @@ func (f *buildFrame) finish() Value {
 	return object(f.src.c.shape, f.out)
 }
 
-// sameText is string equality; a clone counts as a change for Compact, which
-// therefore does not use it on clones of equal text.
-func sameText(a, b string) bool { return a == b }
-
 // Interface returns v as plain Go data: nil, bool, string, json.Number, []any,
 // map[string]any. An Undefined v gives nil.
 func (v Value) Interface() any {
+	return v.InterfaceFunc(func(literal string) any { return json.Number(literal) })
+}
+
+// InterfaceFunc is [Value.Interface] with numbers as the function makes them
+// of their literals.
+func (v Value) InterfaceFunc(number func(literal string) any) any {
 	type frame struct {
-		src  Value
+		src  *composite
 		next int
 		arr  []any
 		obj  map[string]any
@@ -147,22 +149,34 @@ func (v Value) Interface() any {
 	cur := v
 	for {
 		var done any
-		switch {
-		case cur.kind == ArrayKind:
-			stack = append(stack, frame{src: cur, arr: make([]any, 0, len(cur.c.elems))})
-		case cur.kind == ObjectKind:
-			stack = append(stack, frame{src: cur, obj: make(map[string]any, len(cur.c.elems))})
-		default:
-			done = cur.scalarInterface()
-			if len(stack) == 0 {
-				return done
-			}
-			stack[len(stack)-1].arr, _ = put(stack[len(stack)-1].arr, stack[len(stack)-1].obj, stack[len(stack)-1].src, stack[len(stack)-1].next-1, done)
+		switch cur.kind {
+		case ArrayKind:
+			stack = append(stack, frame{src: cur.c, arr: make([]any, 0, len(cur.c.elems))})
+		case ObjectKind:
+			stack = append(stack, frame{src: cur.c, obj: make(map[string]any, len(cur.c.elems))})
+		case NumberKind:
+			done = number(cur.s)
+		case BoolKind:
+			done = cur.flag&flagTrue != 0
+		case StringKind:
+			done = cur.s
 		}
+		opened := cur.c != nil
 		for {
+			if !opened {
+				if len(stack) == 0 {
+					return done
+				}
+				top := &stack[len(stack)-1]
+				if top.obj != nil {
+					top.obj[top.src.shape.keys[top.next-1]] = done
+				} else {
+					top.arr = append(top.arr, done)
+				}
+			}
 			top := &stack[len(stack)-1]
-			if top.next < len(top.src.c.elems) {
-				cur = top.src.c.elems[top.next]
+			if top.next < len(top.src.elems) {
+				cur = top.src.elems[top.next]
 				top.next++
 				break
 			}
@@ -172,34 +186,33 @@ func (v Value) Interface() any {
 				done = top.arr
 			}
 			stack = stack[:len(stack)-1]
-			if len(stack) == 0 {
-				return done
-			}
-			up := &stack[len(stack)-1]
-			up.arr, _ = put(up.arr, up.obj, up.src, up.next-1, done)
+			opened = false
 		}
 	}
 }
 
-func put(arr []any, obj map[string]any, src Value, i int, x any) ([]any, map[string]any) {
-	if obj != nil {
-		obj[src.c.shape.keys[i]] = x
-		return arr, obj
+// Depth returns how many containers are open at the deepest point: 0 for a
+// scalar, 1 for [1].
+func (v Value) Depth() int {
+	if v.c == nil {
+		return 0
 	}
-	return append(arr, x), obj
-}
-
-func (v Value) scalarInterface() any {
-	switch v.kind {
-	case BoolKind:
-		return v.flag&flagTrue != 0
-	case StringKind:
-		return v.s
-	case NumberKind:
-		return json.Number(v.s)
-	default:
-		return nil
+	stack := []writeFrame{{c: v.c}}
+	deepest := 1
+	for len(stack) > 0 {
+		f := &stack[len(stack)-1]
+		if f.next == len(f.c.elems) {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		c := f.c.elems[f.next].c
+		f.next++
+		if c != nil {
+			stack = append(stack, writeFrame{c: c})
+			deepest = max(deepest, len(stack))
+		}
 	}
+	return deepest
 }
 
 // Compact returns v rebuilt in memory of its own, so that keeping a small part
