@@ -1,0 +1,303 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+func errAtMost(limit, got string) error { return fmt.Errorf("must be at most %s, got %s", limit, got) }
+func errAtLeast(limit, got string) error {
+	return fmt.Errorf("must be at least %s, got %s", limit, got)
+}
+
+func baseURL() *key {
+	return &key{name: "base_url", typ: "URL", initial: "the provider's own", doc: "Any server that speaks the provider's protocol, such as a local one.",
+		read: func(_ *reader, n *node) (change, error) {
+			v, err := parseText(n)
+			if err == nil {
+				err = checkURL(v)
+			}
+			return func(c *Config) { c.Model.BaseURL = v }, err
+		}}
+}
+
+func checkURL(v string) error {
+	if v == "" {
+		return nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("expected an http or https URL, such as http://localhost:11434/v1")
+	}
+	if u.User != nil {
+		return errors.New("a URL with a user or password is not read; keys go into an environment variable")
+	}
+	return nil
+}
+
+func readList(n *node, what string, read func(*node) error) error {
+	if n.kind == kindNull {
+		return nil
+	}
+	if n.kind != kindList {
+		return fmt.Errorf("expected a list of %s, got %s", what, describe(n))
+	}
+	for _, item := range n.items {
+		if err := read(item); err != nil {
+			return at(item, err)
+		}
+	}
+	return nil
+}
+
+func texts(name, doc string, at func(*Config) *[]string) *key {
+	return &key{name: name, typ: "list of text", initial: "[]", doc: doc, read: func(_ *reader, n *node) (change, error) {
+		v, err := readTexts(n)
+		return func(c *Config) { *at(c) = v }, err
+	}}
+}
+
+func readTexts(n *node) ([]string, error) {
+	var out []string
+	err := readList(n, "text", func(item *node) error {
+		v, err := parseText(item)
+		out = append(out, v)
+		return err
+	})
+	return out, err
+}
+
+func paths(name, doc string, at func(*Config) *[]string) *key {
+	return &key{name: name, typ: "list of paths", initial: "[]", doc: doc, read: func(r *reader, n *node) (change, error) {
+		v, err := readTexts(n)
+		for i := range v {
+			v[i] = resolvePath(v[i], r.dir, r.home)
+		}
+		return func(c *Config) { *at(c) = v }, err
+	}}
+}
+
+func readTextMap(n *node) (map[string]string, error) {
+	if n.kind == kindNull {
+		return nil, nil
+	}
+	if n.kind != kindMap {
+		return nil, fmt.Errorf("expected a mapping of names to text, got %s", describe(n))
+	}
+	out := map[string]string{}
+	for _, e := range n.entries {
+		v, err := parseText(e.value)
+		if err != nil {
+			return nil, at(e.value, fmt.Errorf("%s: %w", e.key, err))
+		}
+		out[e.key] = v
+	}
+	return out, nil
+}
+
+// located is a complaint about a place inside a value.
+type located struct {
+	line, column int
+	err          error
+}
+
+func (l *located) Error() string { return l.err.Error() }
+func (l *located) Unwrap() error { return l.err }
+
+// at gives an error the position of a node, unless a deeper one is known.
+func at(n *node, err error) error {
+	var l *located
+	if err == nil || errors.As(err, &l) {
+		return err
+	}
+	return &located{line: n.line, column: n.column, err: err}
+}
+
+// fields reads a mapping with fixed keys.
+func fields(n *node, what string, read map[string]func(*node) error) error {
+	if n.kind != kindMap {
+		return fmt.Errorf("expected %s, got %s", what, describe(n))
+	}
+	for _, e := range n.entries {
+		f, ok := read[e.key]
+		if !ok {
+			return &located{line: e.line, column: e.column, err: unknownKey(e.key, sortedKeys(read))}
+		}
+		if err := f(e.value); err != nil {
+			return at(e.value, fmt.Errorf("%s: %w", e.key, err))
+		}
+	}
+	return nil
+}
+
+func into(to *string) func(*node) error {
+	return func(n *node) (err error) {
+		*to, err = parseText(n)
+		return err
+	}
+}
+
+const maxMatchBytes = 1024
+
+func rulesKey() *key {
+	return &key{
+		name: "rules", typ: "list of {tool, match, decision, reason}", initial: "[]", scope: tightens,
+		doc: "The first rule that matches decides; see permissions.md. Rules of a later file come before those of an earlier one.",
+		read: func(r *reader, n *node) (change, error) {
+			var rules []Rule
+			err := readList(n, "rules", func(item *node) error {
+				rule := Rule{Origin: r.origin(item.line)}
+				err := fields(item, "a rule such as {tool: bash, match: \"git push*\", decision: ask}", map[string]func(*node) error{
+					"tool":   into(&rule.Tool),
+					"match":  into(&rule.Match),
+					"reason": into(&rule.Reason),
+					"decision": func(n *node) (err error) {
+						rule.Decision, err = parseEnum(n, Decisions)
+						return err
+					},
+				})
+				switch {
+				case err != nil:
+					return err
+				case rule.Tool == "":
+					return errors.New("a rule needs a tool: a name, or a pattern such as mcp__* or *")
+				case rule.Decision == "":
+					return fmt.Errorf("a rule needs a decision: %s", strings.Join(Decisions, ", "))
+				case len(rule.Match) > maxMatchBytes || len(rule.Tool) > maxMatchBytes:
+					return fmt.Errorf("a pattern has at most %d bytes", maxMatchBytes)
+				}
+				if !r.workspace {
+					rules = append(rules, rule)
+				} else if rule.Decision == "allow" {
+					r.warn(item.line, "permissions.rules", "a workspace file cannot allow anything; put the rule into your own configuration to have it")
+				} else {
+					rules = append(rules, rule)
+				}
+				return nil
+			})
+			if r.workspace {
+				return func(c *Config) { c.Permissions.Restrictions = append(rules, c.Permissions.Restrictions...) }, err
+			}
+			return func(c *Config) { c.Permissions.Rules = append(rules[:len(rules):len(rules)], c.Permissions.Rules...) }, err
+		},
+		stricter: func(_, _ *Config) bool { return true },
+	}
+}
+
+func serversKey() *key {
+	return &key{
+		name: "mcp_servers", typ: "mapping of a name to {type, command, args, env} or {type, url, headers}", initial: "{}", scope: reported,
+		doc: "MCP servers. This version reads them and does not start them.",
+		read: func(r *reader, n *node) (change, error) {
+			if n.kind == kindNull {
+				return func(*Config) {}, nil
+			}
+			if n.kind != kindMap {
+				return nil, fmt.Errorf("expected a mapping of server names, got %s", describe(n))
+			}
+			var servers []MCPServer
+			for _, e := range n.entries {
+				s, err := readServer(e.value)
+				if err != nil {
+					return nil, at(e.value, fmt.Errorf("%s: %w", e.key, err))
+				}
+				s.Name, s.Origin = e.key, r.origin(e.line)
+				servers = append(servers, s)
+				r.warn(e.line, "mcp_servers."+e.key, "this version does not start MCP servers from the configuration; the entry has no effect")
+			}
+			return func(c *Config) {
+				for _, s := range servers {
+					c.MCPServers = replaceServer(c.MCPServers, s)
+				}
+			}, nil
+		},
+	}
+}
+
+func replaceServer(list []MCPServer, s MCPServer) []MCPServer {
+	out := append([]MCPServer(nil), list...)
+	for i := range out {
+		if out[i].Name == s.Name {
+			out[i] = s
+			return out
+		}
+	}
+	return append(out, s)
+}
+
+func readServer(n *node) (MCPServer, error) {
+	var s MCPServer
+	err := fields(n, "a server such as {command: NAME, args: []} or {url: URL}", map[string]func(*node) error{
+		"type": func(n *node) (err error) {
+			s.Type, err = parseEnum(n, []string{"stdio", "http", "sse"})
+			return err
+		},
+		"command": into(&s.Command),
+		"args":    func(n *node) (err error) { s.Args, err = readTexts(n); return err },
+		"env":     func(n *node) (err error) { s.Env, err = readTextMap(n); return err },
+		"url": func(n *node) (err error) {
+			if s.URL, err = parseText(n); err == nil {
+				err = checkURL(s.URL)
+			}
+			return err
+		},
+		"headers": func(n *node) (err error) { s.Headers, err = readTextMap(n); return err },
+	})
+	if err != nil {
+		return s, err
+	}
+	if s.Type == "" {
+		s.Type = "stdio"
+		if s.URL != "" {
+			s.Type = "http"
+		}
+	}
+	switch {
+	case s.Command != "" && s.URL != "":
+		return s, errors.New("a server has a command or a url, not both")
+	case s.Type == "stdio" && s.Command == "":
+		return s, errors.New("a stdio server needs a command")
+	case s.Type != "stdio" && s.URL == "":
+		return s, fmt.Errorf("an %s server needs a url", s.Type)
+	}
+	return s, nil
+}
+
+func pluginsKey() *key {
+	return &key{
+		name: "plugins", typ: "list of {name, command, args, env}", initial: "[]", scope: reported,
+		doc: "Plugins. This version reads them and does not start them.",
+		read: func(r *reader, n *node) (change, error) {
+			var plugins []Plugin
+			err := readList(n, "plugins", func(item *node) error {
+				p := Plugin{Origin: r.origin(item.line)}
+				var err error
+				if item.kind == kindString {
+					p.Command = item.text
+				} else {
+					err = fields(item, "a command, or {name: NAME, command: PATH}", map[string]func(*node) error{
+						"name":    into(&p.Name),
+						"command": into(&p.Command),
+						"args":    func(n *node) (err error) { p.Args, err = readTexts(n); return err },
+						"env":     func(n *node) (err error) { p.Env, err = readTextMap(n); return err },
+					})
+				}
+				if err == nil && p.Command == "" {
+					err = errors.New("a plugin needs a command")
+				}
+				if err != nil {
+					return err
+				}
+				if strings.ContainsAny(p.Command, `/\`) || strings.HasPrefix(p.Command, "~") {
+					p.Command = resolvePath(p.Command, r.dir, r.home)
+				}
+				plugins = append(plugins, p)
+				r.warn(item.line, "plugins", "this version does not start plugins; the entry has no effect")
+				return nil
+			})
+			return func(c *Config) { c.Plugins = append(c.Plugins[:len(c.Plugins):len(c.Plugins)], plugins...) }, err
+		},
+	}
+}
