@@ -173,7 +173,11 @@ func (s *spill) open() {
 		return
 	}
 	// CreateTemp makes an unguessable name, exclusively and with mode 0600.
-	file, err := os.CreateTemp(s.dir, s.pattern)
+	err := os.MkdirAll(s.dir, 0o700)
+	var file *os.File
+	if err == nil {
+		file, err = os.CreateTemp(s.dir, s.pattern)
+	}
 	if err != nil {
 		s.failed = true
 		return

@@ -109,8 +109,20 @@ func TestCaptureSpills(t *testing.T) {
 			t.Errorf("got %+v", o)
 		}
 	})
-	t.Run("no such folder", func(t *testing.T) {
-		c := open(dir+"/none", 1000)
+	t.Run("folder is made for us alone", func(t *testing.T) {
+		c := open(dir+"/new/one", 1000)
+		c.write(bytes.Repeat([]byte("a"), 201))
+		c.close()
+		info, err := os.Stat(dir + "/new/one")
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%v, %v", info, err)
+		}
+	})
+	t.Run("no folder can be made", func(t *testing.T) {
+		if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := open(dir+"/file", 1000)
 		c.write(bytes.Repeat([]byte("a"), 201))
 		if o := c.output(); !o.Truncated || o.SpillPath != "" || o.Total != 201 {
 			t.Errorf("got %+v", o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"time"
 )
 
 // Process is a running process that is spoken to over pipes: a worker, a
@@ -114,14 +115,17 @@ func (p *Process) Stop(ctx context.Context) Exit {
 }
 
 // Release closes the pipes of a process that has ended or was killed, and
-// waits for the reader of its stderr. It may be called more than once.
+// waits for the rest of its stderr. It may be called more than once.
 func (p *Process) Release() {
 	p.once.Do(func() {
 		_ = p.Stdin.Close()
 		_ = p.Stdout.Close()
-		// Something else may hold the other end of stderr; nobody waits for it.
-		stopReading(p.pipe)
-		<-p.drained
+		select {
+		case <-p.drained:
+		case <-time.After(quietLimit):
+			stopReading(p.pipe) // something else holds the other end
+			<-p.drained
+		}
 		_ = p.pipe.Close()
 	})
 }

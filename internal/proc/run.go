@@ -30,8 +30,9 @@ type RunOptions struct {
 	// Limit is how many bytes of each stream are kept in memory. Zero means
 	// DefaultLimit.
 	Limit int
-	// SpillDir is an existing directory for the files that take whole streams
-	// once they are longer than Limit. "" means no files.
+	// SpillDir is the directory for the files that take whole streams once they
+	// are longer than Limit. It is made, for us alone, when the first one is
+	// needed. "" means no files.
 	SpillDir string
 	// SpillName is part of those files' names.
 	SpillName string
