@@ -1,0 +1,42 @@
+package shell
+
+import (
+	"github.com/dsh-acp/dsh-acp/internal/cards"
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+)
+
+// presentationMeta hands the exit status to the card. It is never read back
+// from the text: a command can print anything, a marker too.
+func presentationMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
+	return jsonvalue.Object(
+		jsonvalue.Member{Key: "exitCode", Value: value.Get("exitCode")},
+		jsonvalue.Member{Key: "signal", Value: value.Get("signal")},
+	), nil
+}
+
+func presentCall(args jsonvalue.Value) *cards.Call {
+	return &cards.Call{
+		Card:        cards.Terminal,
+		Title:       args.GetString("command"),
+		Kind:        cards.KindExecute,
+		Description: args.GetString("description"),
+		Cwd:         args.GetString("workdir"),
+	}
+}
+
+// presentResult shows the text in the call's terminal, for failed calls too:
+// an editor that opened a terminal gets its output and sees it end, any other
+// reads the text in a console fence.
+func presentResult(_ jsonvalue.Value, r cards.ResultInput) *cards.Result {
+	card := &cards.Result{Card: cards.Terminal, Output: content.JoinText(r.Content)}
+	if r.IsError {
+		return card
+	}
+	if code, ok := r.Meta.Get("exitCode").Int64(); ok {
+		exit := int(code)
+		card.ExitCode = &exit
+	}
+	card.Signal = r.Meta.GetString("signal")
+	return card
+}

@@ -1,0 +1,146 @@
+// Package shell has the bash tool: one command line a call, in a fresh shell
+// that cannot ask anybody anything, with bounded output and a hard end.
+package shell
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/proc"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/schema"
+)
+
+const (
+	// DefaultTimeout ends a command that asks for no other limit.
+	DefaultTimeout = 120 * time.Second
+	// MaxTimeout is the most that a call can ask for; more is cut to it.
+	MaxTimeout = 600 * time.Second
+)
+
+//go:embed bash.md
+var description string
+
+// Options configure the tool.
+type Options struct {
+	// Supervisor owns the commands. Mandatory.
+	Supervisor *proc.Supervisor
+	// DefaultTimeout is used when a call gives none. Zero means DefaultTimeout;
+	// more than MaxTimeout is cut to it.
+	DefaultTimeout time.Duration
+	// SpillDir is where the whole of a long output is kept; it is made when the
+	// first one needs it. "" means a private folder among the system's
+	// temporary files, which Close removes.
+	SpillDir string
+	// Home is the program's own folder, DSH_HOME for commands. "" sets none.
+	Home string
+	// Environ gives the environment that commands inherit. nil means os.Environ.
+	Environ func() []string
+	// Confine, if set, chooses how the command of a call is confined. An error
+	// fails the call: nothing runs without the confinement it should have.
+	Confine func(*registry.Execution) (proc.Wrapper, error)
+}
+
+// Shell is the tool with its configuration.
+type Shell struct {
+	opts     Options
+	ownSpill bool
+}
+
+// New checks the options.
+func New(opts Options) (*Shell, error) {
+	if opts.Supervisor == nil {
+		return nil, errors.New("the bash tool needs a process supervisor")
+	}
+	if opts.DefaultTimeout < 0 {
+		return nil, errors.New("the bash tool's default timeout must be positive")
+	}
+	if opts.DefaultTimeout == 0 {
+		opts.DefaultTimeout = DefaultTimeout
+	}
+	opts.DefaultTimeout = min(opts.DefaultTimeout, MaxTimeout)
+	if opts.Environ == nil {
+		opts.Environ = os.Environ
+	}
+	s := &Shell{opts: opts}
+	if opts.SpillDir == "" {
+		s.ownSpill = true
+		s.opts.SpillDir = filepath.Join(os.TempDir(), "dsh-acp-output-"+rand.Text())
+	}
+	return s, nil
+}
+
+// Register adds the tool to a scope.
+func Register(scope *registry.Scope, opts Options) (*Shell, error) {
+	s, err := New(opts)
+	if err != nil {
+		return nil, err
+	}
+	_, err = scope.Register(s.Definition())
+	return s, err
+}
+
+// Close removes the folder of spilled output, unless the options named it. It
+// does not end commands: the supervisor does.
+func (s *Shell) Close() error {
+	if s.ownSpill {
+		return os.RemoveAll(s.opts.SpillDir)
+	}
+	return nil
+}
+
+// Definition is the bash tool.
+func (s *Shell) Definition() registry.Definition {
+	return registry.Definition{
+		Name:        "bash",
+		Description: strings.TrimSpace(description),
+		Parameters: schema.Params{
+			schema.Required("command", schema.String("The command line to run.")),
+			schema.Required("description", schema.String("What the command does, in 5 to 10 words, for the user to read.")),
+			schema.Optional("timeoutMs", schema.Number("Milliseconds after which the command is ended; at most 600000.")),
+			schema.Optional("workdir", schema.String("The directory to run in; relative to the session's.")),
+		},
+		Output: registry.Output{
+			Schema:           outputSchema(),
+			Render:           render,
+			PresentationMeta: presentationMeta,
+		},
+		Execute:       s.execute,
+		PresentCall:   presentCall,
+		PresentResult: presentResult,
+	}
+}
+
+// outputSchema describes the value of a command that ran in the foreground.
+func outputSchema() jsonvalue.Value {
+	stream := func(of string) schema.Spec {
+		return schema.ClosedObject("What the command wrote to "+of+".",
+			schema.Required("text", schema.String("The text; long output lacks its middle.")),
+			schema.Required("truncated", schema.Boolean("Whether text is not everything.")),
+			schema.Optional("spillPath", schema.String("A file with everything, when text is not.")),
+		)
+	}
+	orNull := func(description string, s schema.Spec) schema.Spec {
+		return schema.OneOf(description, s, schema.Null(""))
+	}
+	v, err := schema.ClosedObject("",
+		schema.Required("kind", schema.String("").WithConst("foreground")),
+		schema.Required("exitCode", orNull("The exit status, null when a signal ended the command.", schema.Integer(""))),
+		schema.Required("signal", orNull("The signal that ended the command, such as SIGTERM.", schema.String(""))),
+		schema.Required("timedOut", schema.Boolean("Whether the time was over before the command ended.")),
+		schema.Required("aborted", schema.Boolean("Whether the call was cancelled.")),
+		schema.Required("timeoutMs", schema.Number("The time limit in milliseconds.")),
+		schema.Required("stdout", stream("stdout")),
+		schema.Required("stderr", stream("stderr")),
+	).JSONSchema()
+	if err != nil {
+		panic("shell: the output schema is wrong: " + err.Error()) // a literal; tests build it
+	}
+	return v
+}
