@@ -69,11 +69,3 @@ func each[T interface{ Validate() error }](field string, list []T) error {
 
 // ptr gives the address of a copy.
 func ptr[T any](v T) *T { return &v }
-
-// textPtr is nil for the empty string.
-func textPtr(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
