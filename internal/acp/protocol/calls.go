@@ -25,24 +25,35 @@ type PermissionOption struct {
 	Meta     Meta       `json:"_meta,omitempty"`
 }
 
+// NewPermissionOption makes an option.
+func NewPermissionOption(id, name string, kind OptionKind) PermissionOption {
+	return PermissionOption{OptionID: id, Name: name, Kind: kind}
+}
+
 // Validate says what keeps the option from being sent.
 func (o PermissionOption) Validate() error {
 	return errors.Join(needText("optionId", o.OptionID), needText("name", o.Name),
 		oneOf("kind", o.Kind, AllowOnce, AllowAlways, RejectOnce, RejectAlways))
 }
 
-// PermissionRequest are the parameters of session/request_permission.
-type PermissionRequest struct {
+// RequestPermission are the parameters of session/request_permission.
+type RequestPermission struct {
 	SessionID string                 `json:"sessionId"`
 	ToolCall  ToolCallUpdate         `json:"toolCall"`
 	Options   List[PermissionOption] `json:"options"`
 	Meta      Meta                   `json:"_meta,omitempty"`
 }
 
+// NewRequestPermission asks about a call. The call has to repeat everything the
+// user should see: what editors show of it they take from here.
+func NewRequestPermission(sessionID string, call ToolCallUpdate, options []PermissionOption) RequestPermission {
+	return RequestPermission{SessionID: sessionID, ToolCall: call, Options: options}
+}
+
 // Validate says what keeps the request from being sent. Beyond the protocol's
 // own rules it wants a title, since editors show nothing else of a call they do
 // not know yet, and options of distinct kinds, since editors bind keys to kinds.
-func (r PermissionRequest) Validate() error {
+func (r RequestPermission) Validate() error {
 	err := errors.Join(needText("sessionId", r.SessionID), needText("toolCall.title", r.ToolCall.Title),
 		r.ToolCall.Validate(), each("options", r.Options))
 	if len(r.Options) == 0 {
@@ -127,24 +138,15 @@ func (r TerminalRequest) Validate() error {
 	return errors.Join(needText("sessionId", r.SessionID), needText("terminalId", r.TerminalID))
 }
 
-// AnswerError says that the client answered a call of ours with something the
-// protocol does not know. It is no [*Error]: it must not be passed on as the
-// answer to a request of the client's.
-type AnswerError struct {
-	// Method is the method called.
-	Method string
-	// Fault says what is wrong with the answer.
-	Fault *Error
-}
-
-// Error names the method and the member at fault.
-func (e *AnswerError) Error() string {
-	return "the client's answer to " + e.Method + " cannot be used: " + e.Fault.Message
-}
-
-func answerFault(method string, d *decoder) error {
+// answerFault says that the client answered a call of ours with something the
+// protocol does not know. Its code is that of an internal error, so that it can
+// be passed on as the answer to a request of the client's: that request was not
+// at fault.
+func answerFault(method string, d *decoder) *Error {
 	if f := d.fault(); f != nil {
-		return &AnswerError{Method: method, Fault: f}
+		e := InternalError("the client's answer to " + method + " cannot be used: " + f.Message)
+		e.Data = f.Data
+		return e
 	}
 	return nil
 }
@@ -159,7 +161,7 @@ type PermissionOutcome struct {
 }
 
 // DecodePermissionOutcome reads the result of session/request_permission.
-func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, error) {
+func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, *Error) {
 	d := decodeParams(result)
 	var o PermissionOutcome
 	out := d.need("outcome")
@@ -175,14 +177,14 @@ func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, error) 
 }
 
 // DecodeReadTextFile reads the result of fs/read_text_file: the text.
-func DecodeReadTextFile(result json.RawMessage) (string, error) {
+func DecodeReadTextFile(result json.RawMessage) (string, *Error) {
 	d := decodeParams(result)
 	text := d.str("content")
 	return text, answerFault(MethodReadTextFile, d)
 }
 
 // DecodeCreateTerminal reads the result of terminal/create: the terminal's id.
-func DecodeCreateTerminal(result json.RawMessage) (string, error) {
+func DecodeCreateTerminal(result json.RawMessage) (string, *Error) {
 	d := decodeParams(result)
 	id := d.str("terminalId")
 	return id, answerFault(MethodTerminalCreate, d)
@@ -205,7 +207,7 @@ type TerminalOutput struct {
 }
 
 // DecodeTerminalOutput reads the result of terminal/output.
-func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, error) {
+func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, *Error) {
 	d := decodeParams(result)
 	o := TerminalOutput{Output: d.str("output"), Truncated: d.flag("truncated")}
 	if exit := d.object("exitStatus"); exit != nil {
@@ -216,7 +218,7 @@ func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, error) {
 }
 
 // DecodeWaitForExit reads the result of terminal/wait_for_exit.
-func DecodeWaitForExit(result json.RawMessage) (ExitStatus, error) {
+func DecodeWaitForExit(result json.RawMessage) (ExitStatus, *Error) {
 	d := decodeParams(result)
 	s := decodeExit(d)
 	return s, answerFault(MethodTerminalWaitForExit, d)

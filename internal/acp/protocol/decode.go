@@ -37,8 +37,12 @@ func decodeParams(params json.RawMessage) *decoder {
 func (d *decoder) fault() *Error { return *d.first }
 
 func (d *decoder) fail(field, why string) {
-	if *d.first == nil {
-		*d.first = InvalidParams(field, why)
+	switch {
+	case *d.first != nil:
+	case field == "":
+		*d.first = InvalidParams("", why)
+	default:
+		*d.first = badParam(field, field+" "+why)
 	}
 }
 

@@ -190,7 +190,7 @@ type ElicitationAnswer struct {
 }
 
 // DecodeElicitation reads the result of elicitation/create.
-func DecodeElicitation(result json.RawMessage) (ElicitationAnswer, error) {
+func DecodeElicitation(result json.RawMessage) (ElicitationAnswer, *Error) {
 	d := decodeParams(result)
 	var a ElicitationAnswer
 	switch d.str("action") {

@@ -81,13 +81,18 @@ func MethodNotFound(method string) *Error {
 }
 
 // InvalidParams reports a wrong parameter. The field is a path such as
-// prompt[2].type and stands in the message and in data.field; an empty field
-// means the parameters as a whole.
+// prompt[2].type and stands in the message, before why, and in data.field; an
+// empty field means the parameters as a whole.
 func InvalidParams(field, why string) *Error {
 	if field == "" {
 		return newError(CodeInvalidParams, "Invalid params: "+why)
 	}
-	return newError(CodeInvalidParams, "Invalid params: "+field+" "+why).
+	return badParam(field, field+": "+why)
+}
+
+// badParam is InvalidParams with a sentence that names the field by itself.
+func badParam(field, sentence string) *Error {
+	return newError(CodeInvalidParams, "Invalid params: "+sentence).
 		WithData(map[string]string{"field": field})
 }
 

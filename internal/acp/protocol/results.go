@@ -99,8 +99,8 @@ func (m AuthMethod) Validate() error {
 	return err
 }
 
-// InitializeResult is the result of initialize.
-type InitializeResult struct {
+// InitializeResponse is the result of initialize.
+type InitializeResponse struct {
 	ProtocolVersion   uint16            `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
 	AuthMethods       List[AuthMethod]  `json:"authMethods"`
@@ -108,13 +108,13 @@ type InitializeResult struct {
 	Meta              Meta              `json:"_meta,omitempty"`
 }
 
-// NewInitializeResult answers initialize with the version this agent speaks.
-func NewInitializeResult(info Implementation, caps AgentCapabilities, auth ...AuthMethod) InitializeResult {
-	return InitializeResult{ProtocolVersion: Version, AgentCapabilities: caps, AuthMethods: auth, AgentInfo: &info}
+// NewInitializeResponse answers initialize with the version this agent speaks.
+func NewInitializeResponse(info Implementation, caps AgentCapabilities, auth []AuthMethod) InitializeResponse {
+	return InitializeResponse{ProtocolVersion: Version, AgentCapabilities: caps, AuthMethods: auth, AgentInfo: &info}
 }
 
 // Validate says what keeps the result from being sent.
-func (r InitializeResult) Validate() error {
+func (r InitializeResponse) Validate() error {
 	err := each("authMethods", r.AuthMethods)
 	if r.AgentInfo != nil {
 		err = errors.Join(err, needText("agentInfo.name", r.AgentInfo.Name), needText("agentInfo.version", r.AgentInfo.Version))
@@ -135,14 +135,19 @@ func (r SessionState) Validate() error {
 	return errors.Join(r.Modes.Validate(), each("configOptions", r.ConfigOptions))
 }
 
-// NewSessionResult is the result of session/new.
-type NewSessionResult struct {
+// NewSessionResponse is the result of session/new.
+type NewSessionResponse struct {
 	SessionID string `json:"sessionId"`
 	SessionState
 }
 
+// NewNewSessionResponse answers session/new; modes and options may be added.
+func NewNewSessionResponse(sessionID string) NewSessionResponse {
+	return NewSessionResponse{SessionID: sessionID}
+}
+
 // Validate says what keeps the result from being sent.
-func (r NewSessionResult) Validate() error {
+func (r NewSessionResponse) Validate() error {
 	return errors.Join(needText("sessionId", r.SessionID), r.SessionState.Validate())
 }
 
@@ -167,8 +172,8 @@ func (i SessionInfo) Validate() error {
 	return err
 }
 
-// ListSessionsResult is the result of session/list.
-type ListSessionsResult struct {
+// ListSessionsResponse is the result of session/list.
+type ListSessionsResponse struct {
 	Sessions List[SessionInfo] `json:"sessions"`
 	// NextCursor is empty on the last page.
 	NextCursor string `json:"nextCursor,omitempty"`
@@ -176,16 +181,16 @@ type ListSessionsResult struct {
 }
 
 // Validate says what keeps the result from being sent.
-func (r ListSessionsResult) Validate() error { return each("sessions", r.Sessions) }
+func (r ListSessionsResponse) Validate() error { return each("sessions", r.Sessions) }
 
-// SetConfigOptionResult is the result of session/set_config_option: all options.
-type SetConfigOptionResult struct {
+// SetConfigOptionResponse is the result of session/set_config_option: all options.
+type SetConfigOptionResponse struct {
 	ConfigOptions List[ConfigOption] `json:"configOptions"`
 	Meta          Meta               `json:"_meta,omitempty"`
 }
 
 // Validate says what keeps the result from being sent.
-func (r SetConfigOptionResult) Validate() error { return each("configOptions", r.ConfigOptions) }
+func (r SetConfigOptionResponse) Validate() error { return each("configOptions", r.ConfigOptions) }
 
 // StopReason is why a turn ended.
 type StopReason string
@@ -199,13 +204,16 @@ const (
 	StopCancelled       StopReason = "cancelled"
 )
 
-// PromptResult is the result of session/prompt.
-type PromptResult struct {
+// PromptResponse is the result of session/prompt.
+type PromptResponse struct {
 	StopReason StopReason `json:"stopReason"`
 	Meta       Meta       `json:"_meta,omitempty"`
 }
 
+// NewPromptResponse answers session/prompt.
+func NewPromptResponse(reason StopReason) PromptResponse { return PromptResponse{StopReason: reason} }
+
 // Validate says what keeps the result from being sent.
-func (r PromptResult) Validate() error {
+func (r PromptResponse) Validate() error {
 	return oneOf("stopReason", r.StopReason, StopEndTurn, StopMaxTokens, StopMaxTurnRequests, StopRefusal, StopCancelled)
 }

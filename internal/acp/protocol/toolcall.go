@@ -182,7 +182,7 @@ type toolCallUpdate struct {
 }
 
 // Update makes the session update of a change.
-func (u ToolCallUpdate) Update() Update { return toolCallUpdate{ToolCallUpdate: u} }
+func (u ToolCallUpdate) Update() SessionUpdate { return toolCallUpdate{ToolCallUpdate: u} }
 
 // Validate says what keeps the call from being sent.
 func (c ToolCall) Validate() error {

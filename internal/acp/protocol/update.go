@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Update is what a session/update tells: a [MessageChunk], [ToolCall], the
+// SessionUpdate is what a session/update tells: a [MessageChunk], [ToolCall], the
 // Update of a [ToolCallUpdate], [Plan], [AvailableCommands], [CurrentMode],
 // [ConfigOptions], [SessionInfoUpdate], [Usage], [Notice], [Compaction] or
 // [CompactionSummaryChunk].
-type Update interface {
+type SessionUpdate interface {
 	// Validate says what keeps the update from being sent.
 	Validate() error
 	sessionUpdate()
@@ -18,16 +18,14 @@ type Update interface {
 
 // SessionNotification are the parameters of session/update.
 type SessionNotification struct {
-	SessionID string `json:"sessionId"`
-	Update    Update `json:"update"`
-	Meta      Meta   `json:"_meta,omitempty"`
+	SessionID string        `json:"sessionId"`
+	Update    SessionUpdate `json:"update"`
+	Meta      Meta          `json:"_meta,omitempty"`
 }
 
-// NewSessionNotification checks an update and addresses it to a session. Its
-// error says what is wrong with the update; then it must not be sent.
-func NewSessionNotification(sessionID string, u Update) (SessionNotification, error) {
-	n := SessionNotification{SessionID: sessionID, Update: u}
-	return n, n.Validate()
+// NewSessionNotification addresses an update to a session.
+func NewSessionNotification(sessionID string, u SessionUpdate) SessionNotification {
+	return SessionNotification{SessionID: sessionID, Update: u}
 }
 
 // Validate says what keeps the notification from being sent.

@@ -139,7 +139,8 @@ func (c *Conn) inputEnded(err error) {
 }
 
 // Notify sends a notification. params is anything with a JSON form that is an
-// object; nil leaves the member out. It waits while the queue is full, and
+// object; nil leaves the member out; if it has a Validate method, that is asked
+// first. It waits while the queue is full, and
 // fails when the connection is closed or its output has broken.
 func (c *Conn) Notify(method string, params any) error {
 	return c.notify(context.Background(), method, params, classOwn)

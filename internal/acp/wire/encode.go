@@ -12,7 +12,13 @@ const roomOverhead = 64
 // appendJSON writes v as one line of JSON text without HTML escaping. Raw
 // messages inside v are compacted and checked by the encoder; bytes that are no
 // UTF-8 in them become replacement characters, since a frame has to be UTF-8.
+//
+// What has a Validate method is asked first, so that an invalid message of our
+// own is an error here and not a riddle for the peer.
 func appendJSON(buf *bytes.Buffer, v any) error {
+	if err := validate(v); err != nil {
+		return err
+	}
 	start := buf.Len()
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -25,6 +31,14 @@ func appendJSON(buf *bytes.Buffer, v any) error {
 		repaired := bytes.ToValidUTF8(buf.Bytes()[start:], []byte("\uFFFD"))
 		buf.Truncate(start)
 		buf.Write(repaired)
+	}
+	return nil
+}
+
+// validate asks a message of our own whether it may be sent, if it can tell.
+func validate(v any) error {
+	if checked, ok := v.(interface{ Validate() error }); ok {
+		return checked.Validate()
 	}
 	return nil
 }
