@@ -34,10 +34,14 @@ func TestValue(t *testing.T) {
 		{"array indices first", `{"b":1,"10":2,"9":3,"01":4,"a":5}`, "{\n  \"9\": 3,\n  \"10\": 2,\n  \"b\": 1,\n  \"01\": 4,\n  \"a\": 5\n}"},
 		{"array indices in order", `{"1":1,"2":2,"a":3}`, "{\n  \"1\": 1,\n  \"2\": 2,\n  \"a\": 3\n}"},
 		{"largest array index", `{"4294967295":1,"4294967294":2}`, "{\n  \"4294967294\": 2,\n  \"4294967295\": 1\n}"},
-		{"compact from the sixth level", `[[[[[[1,2],{"b":[],"1":{"x":null}}]]]]]`,
-			"[\n  [\n    [\n      [\n        [\n          [1,2],\n          {\"1\":{\"x\":null},\"b\":[]}\n        ]\n      ]\n    ]\n  ]\n]"},
-		{"siblings after a compact one", `{"a":{"a":{"a":{"a":{"a":{"a":1}},"z":[2]}}}}`,
-			"{\n  \"a\": {\n    \"a\": {\n      \"a\": {\n        \"a\": {\n          \"a\": {\"a\":1}\n        },\n        \"z\": [\n          2\n        ]\n      }\n    }\n  }\n}"},
+		{
+			"compact from the sixth level", `[[[[[[1,2],{"b":[],"1":{"x":null}}]]]]]`,
+			"[\n  [\n    [\n      [\n        [\n          [1,2],\n          {\"1\":{\"x\":null},\"b\":[]}\n        ]\n      ]\n    ]\n  ]\n]",
+		},
+		{
+			"siblings after a compact one", `{"a":{"a":{"a":{"a":{"a":{"a":1}},"z":[2]}}}}`,
+			"{\n  \"a\": {\n    \"a\": {\n      \"a\": {\n        \"a\": {\n          \"a\": {\"a\":1}\n        },\n        \"z\": [\n          2\n        ]\n      }\n    }\n  }\n}",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Value(parse(t, c.in)); got != c.want {

@@ -1,5 +1,7 @@
 package sdk
 
+import "github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+
 // The parts of a block that are the same for every tool set (C3.2).
 const (
 	blockJSONValue = "type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }\n\n"
@@ -26,51 +28,51 @@ func Block(tools []Tool) string {
 
 // appendBlock is Block for tools already sorted.
 func appendBlock(out []byte, tools []Tool) []byte {
-	out = append(out, blockJSONValue...)
-	out = appendMap(out, "ToolArgsMap", tools, func(out []byte, t *Tool) []byte {
-		out = appendDoc(out, t.Description, 1)
-		out = appendIndent(out, 1)
-		out = appendKey(out, t.Name)
-		out = append(out, ": "...)
-		return appendType(out, t.Parameters, 1)
+	e := emitter{out: append(out, blockJSONValue...)}
+	e.toolMap("ToolArgsMap", tools, func(t *Tool) {
+		e.out = appendDoc(e.out, t.Description, 1)
+		e.toolType(t.Name, t.Parameters)
 	})
-	out = append(out, "\n\n"...)
-	out = appendMap(out, "ToolOutputMap", tools, func(out []byte, t *Tool) []byte {
-		out = appendIndent(out, 1)
-		out = appendKey(out, t.Name)
-		out = append(out, ": "...)
-		return appendType(out, t.Output, 1)
+	e.out = append(e.out, "\n\n"...)
+	e.toolMap("ToolOutputMap", tools, func(t *Tool) {
+		e.toolType(t.Name, t.Output)
 	})
-	return append(out, blockTail...)
+	return append(e.out, blockTail...)
 }
 
-// appendMap writes one interface with a member a tool.
-func appendMap(out []byte, name string, tools []Tool, member func([]byte, *Tool) []byte) []byte {
-	out = append(out, "interface "...)
-	out = append(out, name...)
-	out = append(out, " {"...)
-	if len(tools) == 0 {
-		return append(out, '}')
+// toolMap prints one interface with a member a tool.
+func (e *emitter) toolMap(name string, tools []Tool, member func(*Tool)) {
+	e.out = append(e.out, "interface "...)
+	e.out = append(e.out, name...)
+	e.out = append(e.out, " {"...)
+	if len(tools) > 0 {
+		e.out = append(e.out, '\n')
 	}
-	out = append(out, '\n')
 	for i := range tools {
-		out = member(out, &tools[i])
-		out = append(out, ";\n"...)
+		member(&tools[i])
 	}
-	return append(out, '}')
+	e.out = append(e.out, '}')
+}
+
+// toolType prints one line of a toolMap.
+func (e *emitter) toolType(name string, schema jsonvalue.Value) {
+	e.out = appendIndent(e.out, 1)
+	e.out = appendKey(e.out, name)
+	e.out = append(e.out, ": "...)
+	e.schema(schema, 1)
+	e.out = append(e.out, ";\n"...)
 }
 
 // Declaration returns the typed declaration of one tool on its own: what
 // tools.$describe answers.
 func Declaration(t Tool) string {
-	out := []byte("declare const tools: {\n")
-	out = appendDoc(out, t.Description, 1)
-	out = appendIndent(out, 1)
-	out = appendKey(out, t.Name)
-	out = append(out, "(args: "...)
-	out = appendType(out, t.Parameters, 1)
-	out = append(out, "): Promise<"...)
-	out = appendType(out, t.Output, 1)
-	out = append(out, ">;\n}"...)
-	return string(out)
+	e := emitter{out: []byte("declare const tools: {\n")}
+	e.out = appendDoc(e.out, t.Description, 1)
+	e.out = appendIndent(e.out, 1)
+	e.out = appendKey(e.out, t.Name)
+	e.out = append(e.out, "(args: "...)
+	e.schema(t.Parameters, 1)
+	e.out = append(e.out, "): Promise<"...)
+	e.schema(t.Output, 1)
+	return string(append(e.out, ">;\n}"...))
 }

@@ -13,9 +13,6 @@ import (
 // DefaultResults is how many tools a search returns unless asked otherwise.
 const DefaultResults = 10
 
-// maxQueryWords bounds the work of one search; nobody asks with more.
-const maxQueryWords = 32
-
 // Catalogue answers what a program asks about its tools. It is immutable and
 // safe for concurrent use.
 type Catalogue struct {
@@ -66,13 +63,13 @@ func (c *Catalogue) Search(query string, limit int) []Match {
 		score float64
 	}
 	var hits []hit
-	words := slices.Compact(splitWords(query))
+	words := queryWords(query)
 	if len(words) == 0 {
 		for i := range c.tools {
 			hits = append(hits, hit{at: i})
 		}
 	} else {
-		for i, score := range c.index().scores(words[:min(len(words), maxQueryWords)]) {
+		for i, score := range c.index().scores(words) {
 			if strings.EqualFold(c.tools[i].Name, strings.TrimSpace(query)) {
 				score += 1000
 			}
@@ -94,7 +91,7 @@ func (c *Catalogue) Search(query string, limit int) []Match {
 	matches := make([]Match, 0, min(limit, len(hits)))
 	for _, h := range hits[:min(limit, len(hits))] {
 		t := &c.tools[h.at]
-		matches = append(matches, Match{t.Name, shorten(firstSentence(collapse(t.Description)), maxIndexLine), h.score})
+		matches = append(matches, Match{t.Name, shorten(firstSentence(t.Description), maxIndexLine), h.score})
 	}
 	return matches
 }

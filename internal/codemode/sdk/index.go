@@ -1,7 +1,7 @@
 package sdk
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,11 +13,11 @@ const (
 	maxIndexMembers = 60
 )
 
-// writeIndex writes one line a tool: how to call it, its members, and the start
+// appendIndex writes one line a tool: how to call it, its members, and the start
 // of its description. If that is longer than the limit, the members go, then
 // the descriptions; if the names alone are too long, the rest of them is only
 // counted.
-func writeIndex(b *strings.Builder, tools []Tool, limit int) {
+func appendIndex(out []byte, tools []Tool, limit int) []byte {
 	lines := make([]string, len(tools))
 	for _, line := range []func(*Tool) string{fullLine, plainLine, nameLine} {
 		total := 0
@@ -32,15 +32,15 @@ func writeIndex(b *strings.Builder, tools []Tool, limit int) {
 	left := limit
 	for i, line := range lines {
 		left -= utf8.RuneCountInString(line) + 1
-		if left < 0 && i > 0 {
-			b.WriteString("\n- … and " + strconv.Itoa(len(lines)-i) + " more: find them with tools.$search")
-			return
-		}
 		if i > 0 {
-			b.WriteByte('\n')
+			out = append(out, '\n')
+			if left < 0 {
+				return fmt.Appendf(out, "- … and %d more: find them with tools.$search", len(lines)-i)
+			}
 		}
-		b.WriteString(line)
+		out = append(out, line...)
 	}
+	return out
 }
 
 func fullLine(t *Tool) string {
@@ -53,8 +53,8 @@ func nameLine(t *Tool) string { return "- " + accessor(t.Name) }
 
 // summary is the first sentence of the description behind a dash.
 func summary(t *Tool) string {
-	if about := collapse(t.Description); about != "" {
-		return " — " + firstSentence(about)
+	if about := firstSentence(t.Description); about != "" {
+		return " — " + about
 	}
 	return ""
 }
@@ -96,9 +96,16 @@ func memberList(t *Tool) string {
 	return b.String()
 }
 
-// firstSentence cuts one-line text after its first sentence: where a full stop
-// is followed by a capital, so that "e.g. this" goes on.
-func firstSentence(s string) string {
+// maxSentence bounds how much of a description is looked at.
+const maxSentence = 4 * maxIndexLine
+
+// firstSentence returns the first sentence of a text, on one line. It ends
+// where a full stop is followed by a capital, so that "e.g. this" goes on.
+func firstSentence(text string) string {
+	if len(text) > maxSentence {
+		text = strings.ToValidUTF8(text[:maxSentence], "") + " …"
+	}
+	s := collapse(text)
 	for i := 1; i+2 < len(s); i++ {
 		if s[i] == ' ' && strings.IndexByte(".!?", s[i-1]) >= 0 && s[i+1] >= 'A' && s[i+1] <= 'Z' {
 			return s[:i]

@@ -4,6 +4,8 @@ import "github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 
 // keywords are the members of one schema object that shape its type.
 type keywords struct {
+	description string // "" when there is none
+
 	own bool // any of the keywords that ownType prints
 
 	typ, enum, constant                        jsonvalue.Value
@@ -16,12 +18,15 @@ type keywords struct {
 	oneOf, anyOf, allOf jsonvalue.Value
 }
 
-// readKeywords picks the keywords in one pass. Everything else, annotations
-// and keywords that only narrow values, does not change a type.
+// readKeywords picks the keywords in one pass; a schema that is no object has
+// none. Everything else, annotations and keywords that only narrow values, does
+// not change a type.
 func readKeywords(s jsonvalue.Value) keywords {
 	var k keywords
 	for name, v := range s.Members() {
 		switch name {
+		case "description":
+			k.description, _ = v.Str()
 		case "type":
 			k.typ, k.own = v, true
 		case "enum":

@@ -66,6 +66,20 @@ func appendCollapsed(out []byte, s string) []byte {
 	gap := false
 	for i := 0; i < len(s); {
 		c := s[i]
+		// Words of plain letters are most of all text.
+		if c > ' ' && c < utf8.RuneSelf && c != '/' {
+			n := i + 1
+			for n < len(s) && s[n] > ' ' && s[n] < utf8.RuneSelf && s[n] != '/' {
+				n++
+			}
+			if gap && len(out) > start {
+				out = append(out, ' ')
+			}
+			gap = false
+			out = append(out, s[i:n]...)
+			i = n
+			continue
+		}
 		r, size := rune(c), 1
 		if c >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])

@@ -11,119 +11,96 @@ import (
 
 // ownType prints what a schema says by its type, literals, members and items.
 func (e *emitter) ownType(k *keywords, indent int) operator {
-	types, ok := typeNames(k.typ)
+	types, ok := typesOf(k.typ)
 	if !ok {
 		return e.text(unknownType)
 	}
 	if !k.constant.IsUndefined() {
-		if !conforms(k.constant, types) {
+		if !types.allows(k.constant) {
 			return e.text(unknownType)
 		}
-		return e.text(literal(k.constant))
+		return e.literal(k.constant)
 	}
 	if !k.enum.IsUndefined() {
 		return e.literals(k, types)
 	}
-	if len(types) == 0 {
+	if types == 0 {
 		types = impliedTypes(k)
 	}
-	if len(types) == 1 && !k.nullable {
-		return e.ofType(types[0], k, indent)
+	if typeList(types.first()) == types && !k.nullable {
+		return e.ofType(types.first(), k, indent)
 	}
-	u := e.startUnion()
-	for _, t := range types {
-		u.add(func() operator { return e.ofType(t, k, indent) })
+	var room [4]span
+	u := unionBuilder{e: e, branches: room[:0]}
+	for ; types != 0; types >>= 4 {
+		u.next()
+		u.done(e.ofType(types.first(), k, indent))
 	}
 	if k.nullable {
-		u.add(func() operator { return e.text("null") })
+		u.next()
+		u.done(e.text("null"))
 	}
 	return u.operator()
 }
 
-// typeNames reads the type keyword: none, one name, or a list. Anything that
-// is not a JSON Schema type makes it invalid as a whole.
-func typeNames(v jsonvalue.Value) (names []string, ok bool) {
-	switch v.Kind() {
-	case jsonvalue.Undefined:
-		return nil, true
-	case jsonvalue.StringKind:
-		s, _ := v.Str()
-		return []string{s}, isTypeName(s)
-	case jsonvalue.ArrayKind:
-		for _, x := range v.Elements() {
-			s, isString := x.Str()
-			if !isString || !isTypeName(s) {
-				return nil, false
-			}
-			names = append(names, s)
-		}
-		return names, len(names) > 0
-	default:
-		return nil, false
-	}
-}
-
-func isTypeName(s string) bool {
-	switch s {
-	case "string", "number", "integer", "boolean", "null", "object", "array":
-		return true
-	}
-	return false
-}
-
 // impliedTypes guesses the type that a schema without one is about. Strictly
 // such a schema allows every other type too, which no author ever means.
-func impliedTypes(k *keywords) []string {
-	var types []string
+func impliedTypes(k *keywords) (l typeList) {
 	if !k.properties.IsUndefined() || !k.additional.IsUndefined() || !k.patterns.IsUndefined() {
-		types = append(types, "object")
+		l = l.with(typeObject)
 	}
 	if !k.items.IsUndefined() || !k.prefix.IsUndefined() {
-		types = append(types, "array")
+		l = l.with(typeArray)
 	}
-	return types
+	return l
 }
 
 // ofType prints one type of the type keyword.
-func (e *emitter) ofType(name string, k *keywords, indent int) operator {
-	switch name {
-	case "integer":
+func (e *emitter) ofType(t typeCode, k *keywords, indent int) operator {
+	switch t {
+	case typeString:
+		return e.text("string")
+	case typeNumber, typeInteger:
 		return e.text("number")
-	case "object":
+	case typeBoolean:
+		return e.text("boolean")
+	case typeNull:
+		return e.text("null")
+	case typeObject:
 		return e.object(k, indent)
-	case "array":
+	case typeArray:
 		return e.array(k, indent)
 	default:
-		return e.text(name)
+		return e.text(anyJSON)
 	}
 }
 
 // literals prints an enumeration. Members that the type excludes can never be
 // sent, so they are left out; when nothing is left the schema makes no sense.
-func (e *emitter) literals(k *keywords, types []string) operator {
+func (e *emitter) literals(k *keywords, types typeList) operator {
 	if k.enum.Kind() != jsonvalue.ArrayKind {
 		return e.text(unknownType)
 	}
 	n := 0
 	null := false
-	add := func(literal string) {
-		if n > 0 {
+	separate := func() {
+		if n++; n > 1 {
 			e.out = append(e.out, " | "...)
 		}
-		e.out = append(e.out, literal...)
-		n++
 	}
 	for _, v := range k.enum.Elements() {
-		if conforms(v, types) {
+		if types.allows(v) {
 			null = null || v.IsNull()
-			add(literal(v))
+			separate()
+			e.literal(v)
 		}
 	}
 	if n == 0 {
 		return e.text(unknownType)
 	}
 	if k.nullable && !null {
-		add("null")
+		separate()
+		e.text("null")
 	}
 	if n == 1 {
 		return primary
@@ -131,39 +108,18 @@ func (e *emitter) literals(k *keywords, types []string) operator {
 	return union
 }
 
-// literal is the text of a JSON value as a TypeScript type; JSON of any shape
-// is one. Line separators are escaped: whoever splits the prompt into lines may
-// take them for line ends.
-func literal(v jsonvalue.Value) string {
-	return lineSeparators.Replace(v.Canonical())
+// literal prints a JSON value as a TypeScript type; JSON of any shape is one.
+// Line separators are escaped: whoever splits the prompt into lines may take
+// them for line ends.
+func (e *emitter) literal(v jsonvalue.Value) operator {
+	if v.Kind() == jsonvalue.StringKind {
+		e.out = v.AppendJSON(e.out)
+		return primary
+	}
+	return e.text(lineSeparators.Replace(v.Canonical()))
 }
 
 var lineSeparators = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
-
-// conforms reports whether a literal is of one of the types; no types, any.
-func conforms(v jsonvalue.Value, types []string) bool {
-	if len(types) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(types, func(t string) bool {
-		switch v.Kind() {
-		case jsonvalue.NullKind:
-			return t == "null"
-		case jsonvalue.BoolKind:
-			return t == "boolean"
-		case jsonvalue.StringKind:
-			return t == "string"
-		case jsonvalue.ArrayKind:
-			return t == "array"
-		case jsonvalue.ObjectKind:
-			return t == "object"
-		case jsonvalue.NumberKind:
-			return t == "number" || t == "integer" && v.IsInteger()
-		default:
-			return false
-		}
-	})
-}
 
 // object prints members one a line. Objects are open unless they say
 // otherwise: the intersection tells that other members may be there.
@@ -188,7 +144,6 @@ func (e *emitter) object(k *keywords, indent int) operator {
 	e.out = append(e.out, "{\n"...)
 	if members.Kind() == jsonvalue.ObjectKind {
 		for name, s := range members.Members() {
-			e.out = appendDoc(e.out, s.GetString("description"), indent+1)
 			e.member(name, !required.has(name), s, indent+1)
 		}
 	}
@@ -206,13 +161,15 @@ func (e *emitter) object(k *keywords, indent int) operator {
 
 // member prints one line of an object.
 func (e *emitter) member(name string, optional bool, s jsonvalue.Value, indent int) {
+	k := readKeywords(s)
+	e.out = appendDoc(e.out, k.description, indent)
 	e.out = appendIndent(e.out, indent)
 	e.out = appendKey(e.out, name)
 	if optional {
 		e.out = append(e.out, '?')
 	}
 	e.out = append(e.out, ": "...)
-	e.node(s, indent)
+	e.read(s, &k, indent)
 	e.out = append(e.out, ";\n"...)
 }
 
@@ -257,9 +214,10 @@ func (e *emitter) record(r rest, indent int) operator {
 		return e.text(openRecord)
 	}
 	e.out = append(e.out, "Record<string, "...)
-	u := e.startUnion()
+	u := unionBuilder{e: e}
 	for _, s := range r.schemas {
-		u.add(func() operator { return e.node(s, indent) })
+		u.next()
+		u.done(e.node(s, indent))
 	}
 	e.out = append(e.out, '>')
 	return primary

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	_ "embed"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,27 +80,24 @@ func Section(tools []Tool, o Options) string {
 
 // section writes the text for tools already sorted.
 func section(tools []Tool, o Options) (text string, indexed bool) {
-	block := string(appendBlock(nil, tools))
-	limit := o.maxChars()
-	indexed = limit >= 0 && utf8.RuneCountInString(block) > limit
-
-	var b strings.Builder
-	b.Grow(len(block) + 8<<10)
-	b.WriteString(instructionsText)
+	const perTool = 768 // a guess; the buffer grows if need be
+	out := make([]byte, 0, 8<<10+perTool*len(tools))
+	out = append(out, instructionsText...)
 	if o.MaxParallelCalls > 1 {
-		b.WriteString(strings.ReplaceAll(parallelText, "MAX", strconv.Itoa(o.MaxParallelCalls)))
+		out = append(out, strings.ReplaceAll(parallelText, "MAX", strconv.Itoa(o.MaxParallelCalls))...)
 	} else {
-		b.WriteString(sequentialText)
+		out = append(out, sequentialText...)
 	}
-	b.WriteByte('\n')
-	if indexed {
-		b.WriteString(strings.ReplaceAll(indexedText, "COUNT", strconv.Itoa(len(tools))))
-		b.WriteByte('\n')
-		writeIndex(&b, tools, limit)
-	} else {
-		b.WriteString(declaredText)
-		b.WriteByte('\n')
-		fmt.Fprintf(&b, "```ts\n%s\n```", block)
+	out = append(out, '\n')
+
+	around := len(out)
+	out = append(out, declaredText...)
+	out = append(out, "\n```ts\n"...)
+	start := len(out)
+	out = appendBlock(out, tools)
+	if limit := o.maxChars(); limit >= 0 && len(out)-start > limit && utf8.RuneCount(out[start:]) > limit {
+		out = append(out[:around], strings.ReplaceAll(indexedText, "COUNT", strconv.Itoa(len(tools)))...)
+		return string(appendIndex(out, tools, limit)), true
 	}
-	return b.String(), indexed
+	return string(append(out, "\n```"...)), false
 }

@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -30,14 +29,9 @@ const maxDepth = 48
 // boolean schemas, schemas in additionalProperties, and schemas without a type.
 // Keywords that only narrow a value (format, minimum, pattern, …) are ignored.
 func TypeScript(schema jsonvalue.Value, indent int) string {
-	return string(appendType(nil, schema, max(indent, 0)))
-}
-
-// appendType is TypeScript into a buffer.
-func appendType(out []byte, schema jsonvalue.Value, indent int) []byte {
-	e := emitter{out: out, refs: resolver{root: schema}}
-	e.node(schema, indent)
-	return e.out
+	var e emitter
+	e.schema(schema, max(indent, 0))
+	return string(e.out)
 }
 
 // operator is the outermost operator of a printed type, in binding order.
@@ -49,15 +43,28 @@ const (
 	union
 )
 
-// emitter prints one schema document into out.
+// emitter prints schema documents one after the other into out, with whatever
+// its user puts between them.
 type emitter struct {
 	out   []byte
 	depth int
 	refs  resolver
 }
 
+// schema prints the type of a whole document, within which references resolve.
+func (e *emitter) schema(document jsonvalue.Value, indent int) {
+	e.refs = resolver{root: document}
+	e.node(document, indent)
+}
+
 // node prints one schema and reports its outermost operator.
 func (e *emitter) node(s jsonvalue.Value, indent int) operator {
+	k := readKeywords(s)
+	return e.read(s, &k, indent)
+}
+
+// read is node for a schema whose keywords have been read.
+func (e *emitter) read(s jsonvalue.Value, k *keywords, indent int) operator {
 	if len(e.refs.active) > 0 {
 		e.refs.nodes++
 	}
@@ -75,25 +82,29 @@ func (e *emitter) node(s jsonvalue.Value, indent int) operator {
 		return e.text(anyJSON)
 	}
 	e.depth++
-	defer func() { e.depth-- }()
+	op := e.typeOf(k, indent)
+	e.depth--
+	return op
+}
 
-	k := readKeywords(s)
+// typeOf prints an object schema by the one statement it makes, or by all.
+func (e *emitter) typeOf(k *keywords, indent int) operator {
 	parts := k.parts()
 	switch {
 	case parts == 0:
 		return e.text(anyJSON)
 	case parts > 1:
-		return e.all(&k, indent)
+		return e.all(k, indent)
 	case k.ref != "":
 		return e.reference(k.ref, indent)
 	case k.own:
-		return e.ownType(&k, indent)
+		return e.ownType(k, indent)
 	case !k.oneOf.IsUndefined():
 		return e.oneOf(k.oneOf, indent)
 	case !k.anyOf.IsUndefined():
 		return e.anyOf(k.anyOf, indent)
 	default:
-		return e.all(&k, indent)
+		return e.all(k, indent)
 	}
 }
 
@@ -139,49 +150,13 @@ func (e *emitter) anyOf(branches jsonvalue.Value, indent int) operator {
 	if branches.Kind() != jsonvalue.ArrayKind || branches.Len() == 0 {
 		return e.text(unknownType)
 	}
-	u := e.startUnion()
+	var room [4]span
+	u := unionBuilder{e: e, branches: room[:0]}
 	for _, b := range branches.Elements() {
-		u.add(func() operator { return e.node(b, indent) })
+		u.next()
+		u.done(e.node(b, indent))
 	}
 	return u.operator()
-}
-
-// unionBuilder prints a union without repeating a branch.
-type unionBuilder struct {
-	e     *emitter
-	start []int // where each kept branch begins
-	end   []int
-	only  operator
-}
-
-func (e *emitter) startUnion() *unionBuilder { return &unionBuilder{e: e} }
-
-// add prints a branch and takes it back if its text is there already.
-func (u *unionBuilder) add(print func() operator) {
-	before := len(u.e.out)
-	if len(u.start) > 0 {
-		u.e.out = append(u.e.out, " | "...)
-	}
-	from := len(u.e.out)
-	op := print()
-	branch := u.e.out[from:]
-	for i := range u.start {
-		if bytes.Equal(u.e.out[u.start[i]:u.end[i]], branch) {
-			u.e.out = u.e.out[:before]
-			return
-		}
-	}
-	u.only = op
-	u.start = append(u.start, from)
-	u.end = append(u.end, len(u.e.out))
-}
-
-// operator is what the printed text binds like.
-func (u *unionBuilder) operator() operator {
-	if len(u.start) > 1 {
-		return union
-	}
-	return u.only
 }
 
 // all prints a schema of which several parts hold at once: its own keywords, a

@@ -51,16 +51,22 @@ func TestTypeScript(t *testing.T) {
 		{"number literal as JavaScript writes it", `{"type":"number","enum":[1E2,-0.5]}`, `100 | -0.5`},
 		{"integer literal", `{"type":"integer","const":1.5}`, `unknown`},
 		{"open", `{"type":"object","properties":{"a":{}},"required":["a"]}`, "{\n  a: JsonValue;\n}" + andOthers},
-		{"exotic members", `{"type":"object","additionalProperties":false,"properties":{"a-b":{},"1":{},"class":{},"":{},"__proto__":{},"é":{}}}`,
-			"{\n  \"a-b\"?: JsonValue;\n  \"1\"?: JsonValue;\n  class?: JsonValue;\n  \"\"?: JsonValue;\n  __proto__?: JsonValue;\n  \"é\"?: JsonValue;\n}"},
+		{
+			"exotic members", `{"type":"object","additionalProperties":false,"properties":{"a-b":{},"1":{},"class":{},"":{},"__proto__":{},"é":{}}}`,
+			"{\n  \"a-b\"?: JsonValue;\n  \"1\"?: JsonValue;\n  class?: JsonValue;\n  \"\"?: JsonValue;\n  __proto__?: JsonValue;\n  \"é\"?: JsonValue;\n}",
+		},
 
 		// Degradation is per node.
-		{"bad child", `{"type":"object","properties":{"bad":{"$ref":"x"},"good":{"type":"string"}},"required":["bad"]}`,
-			"{\n  bad: unknown;\n  good?: string;\n}" + andOthers},
+		{
+			"bad child", `{"type":"object","properties":{"bad":{"$ref":"x"},"good":{"type":"string"}},"required":["bad"]}`,
+			"{\n  bad: unknown;\n  good?: string;\n}" + andOthers,
+		},
 		{"bad item", `{"type":"array","items":{"type":"file"}}`, `unknown[]`},
 		{"bad branch", `{"oneOf":[{"type":"string"},{"type":7}]}`, `string | unknown`},
-		{"narrowing keywords", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"uri","minLength":1,"pattern":"|"},"n":{"type":"integer","minimum":0,"exclusiveMaximum":9,"multipleOf":2}},"required":["a"],"additionalProperties":false,"x-vendor":1}`,
-			"{\n  a: string;\n  n?: number;\n}"},
+		{
+			"narrowing keywords", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"uri","minLength":1,"pattern":"|"},"n":{"type":"integer","minimum":0,"exclusiveMaximum":9,"multipleOf":2}},"required":["a"],"additionalProperties":false,"x-vendor":1}`,
+			"{\n  a: string;\n  n?: number;\n}",
+		},
 		{"not a schema", `[]`, `unknown`},
 		{"properties of the wrong kind", `{"type":"object","properties":7}`, `unknown`},
 		{"empty list for an empty map", `{"type":"object","properties":[]}`, `Record<string, JsonValue>`},
@@ -126,17 +132,25 @@ func TestTypeScript(t *testing.T) {
 		{"anyOf", `{"anyOf":[{"type":"string"},{"type":"integer"},{"type":"number"}]}`, `string | number`},
 		{"anyOf of one", `{"anyOf":[{"type":"string"}]}`, `string`},
 		{"allOf of one", `{"allOf":[{"$ref":"#/$defs/A"}],"description":"d","default":"x","$defs":{"A":{"enum":["x","y"]}}}`, `"x" | "y"`},
-		{"allOf of objects", `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"type":"object","properties":{"b":{"type":"null"}}}]}`,
-			"{\n  a: string;\n} & {\n  b?: null;\n}" + andOthers},
+		{
+			"allOf of objects", `{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"type":"object","properties":{"b":{"type":"null"}}}]}`,
+			"{\n  a: string;\n} & {\n  b?: null;\n}" + andOthers,
+		},
 		{"allOf that says nothing", `{"type":"string","allOf":[{},{"minLength":1},true,{"if":{},"then":{}}]}`, `string`},
 		{"allOf of unions", `{"allOf":[{"type":["string","null"]},{"type":["number","null"]}]}`, `(string | null) & (number | null)`},
 		{"empty allOf", `{"allOf":[]}`, `JsonValue`},
-		{"one of two members", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
-			"{\n  a?: string;\n  b?: string;\n}" + andOthers},
-		{"object and a union of objects", `{"type":"object","properties":{"k":{"type":"string"}},"anyOf":[{"properties":{"a":{"type":"null"}},"additionalProperties":false},{"properties":{"b":{"type":"null"}},"additionalProperties":false}]}`,
-			"{\n  k?: string;\n} & ({\n  a?: null;\n} | {\n  b?: null;\n})" + andOthers},
-		{"reference beside members", `{"type":"object","$ref":"#/$defs/A","properties":{"b":{"type":"null"}},"additionalProperties":false,"$defs":{"A":{"type":"object","properties":{"a":{"type":"string"}}}}}`,
-			"{\n  a?: string;\n} & {\n  b?: null;\n}" + andOthers},
+		{
+			"one of two members", `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
+			"{\n  a?: string;\n  b?: string;\n}" + andOthers,
+		},
+		{
+			"object and a union of objects", `{"type":"object","properties":{"k":{"type":"string"}},"anyOf":[{"properties":{"a":{"type":"null"}},"additionalProperties":false},{"properties":{"b":{"type":"null"}},"additionalProperties":false}]}`,
+			"{\n  k?: string;\n} & ({\n  a?: null;\n} | {\n  b?: null;\n})" + andOthers,
+		},
+		{
+			"reference beside members", `{"type":"object","$ref":"#/$defs/A","properties":{"b":{"type":"null"}},"additionalProperties":false,"$defs":{"A":{"type":"object","properties":{"a":{"type":"string"}}}}}`,
+			"{\n  a?: string;\n} & {\n  b?: null;\n}" + andOthers,
+		},
 		{"unresolved reference beside members", `{"type":"object","$ref":"x","properties":{"b":{"type":"null"}}}`, `unknown`},
 
 		// Texts.

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -41,6 +42,29 @@ func splitWords(s string) []string {
 	}
 	flush()
 	return words
+}
+
+// maxQueryWords bounds the work of one search; nobody asks with more.
+const maxQueryWords = 32
+
+// fillers say nothing about a tool. In a small set they are rare enough to
+// count as much as a real word, so a query does without them if it can.
+var fillers = map[string]bool{
+	"a": true, "an": true, "and": true, "any": true, "by": true, "for": true, "from": true, "i": true, "in": true,
+	"is": true, "it": true, "my": true, "of": true, "on": true, "or": true, "that": true, "the": true, "this": true,
+	"to": true, "tool": true, "with": true,
+}
+
+// queryWords are the different words of a query that are worth looking for.
+func queryWords(query string) []string {
+	words := splitWords(query)
+	slices.Sort(words)
+	words = slices.Compact(words)
+	telling := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return fillers[w] })
+	if len(telling) == 0 {
+		telling = words
+	}
+	return telling[:min(len(telling), maxQueryWords)]
 }
 
 // singular undoes the English plural well enough for searching.
