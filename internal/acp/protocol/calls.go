@@ -141,8 +141,9 @@ func (r TerminalRequest) Validate() error {
 // answerFault says that the client answered a call of ours with something the
 // protocol does not know. Its code is that of an internal error, so that it can
 // be passed on as the answer to a request of the client's: that request was not
-// at fault.
-func answerFault(method string, d *decoder) *Error {
+// at fault. The result is an [*Error], declared as an error because callers have
+// one at hand, and a nil *Error in it would not be nil.
+func answerFault(method string, d *decoder) error {
 	if f := d.fault(); f != nil {
 		e := InternalError("the client's answer to " + method + " cannot be used: " + f.Message)
 		e.Data = f.Data
@@ -161,7 +162,7 @@ type PermissionOutcome struct {
 }
 
 // DecodePermissionOutcome reads the result of session/request_permission.
-func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, *Error) {
+func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, error) {
 	d := decodeParams(result)
 	var o PermissionOutcome
 	out := d.need("outcome")
@@ -177,14 +178,14 @@ func DecodePermissionOutcome(result json.RawMessage) (PermissionOutcome, *Error)
 }
 
 // DecodeReadTextFile reads the result of fs/read_text_file: the text.
-func DecodeReadTextFile(result json.RawMessage) (string, *Error) {
+func DecodeReadTextFile(result json.RawMessage) (string, error) {
 	d := decodeParams(result)
 	text := d.str("content")
 	return text, answerFault(MethodReadTextFile, d)
 }
 
 // DecodeCreateTerminal reads the result of terminal/create: the terminal's id.
-func DecodeCreateTerminal(result json.RawMessage) (string, *Error) {
+func DecodeCreateTerminal(result json.RawMessage) (string, error) {
 	d := decodeParams(result)
 	id := d.str("terminalId")
 	return id, answerFault(MethodTerminalCreate, d)
@@ -207,7 +208,7 @@ type TerminalOutput struct {
 }
 
 // DecodeTerminalOutput reads the result of terminal/output.
-func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, *Error) {
+func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, error) {
 	d := decodeParams(result)
 	o := TerminalOutput{Output: d.str("output"), Truncated: d.flag("truncated")}
 	if exit := d.object("exitStatus"); exit != nil {
@@ -218,7 +219,7 @@ func DecodeTerminalOutput(result json.RawMessage) (TerminalOutput, *Error) {
 }
 
 // DecodeWaitForExit reads the result of terminal/wait_for_exit.
-func DecodeWaitForExit(result json.RawMessage) (ExitStatus, *Error) {
+func DecodeWaitForExit(result json.RawMessage) (ExitStatus, error) {
 	d := decodeParams(result)
 	s := decodeExit(d)
 	return s, answerFault(MethodTerminalWaitForExit, d)

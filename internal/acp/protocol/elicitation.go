@@ -190,7 +190,7 @@ type ElicitationAnswer struct {
 }
 
 // DecodeElicitation reads the result of elicitation/create.
-func DecodeElicitation(result json.RawMessage) (ElicitationAnswer, *Error) {
+func DecodeElicitation(result json.RawMessage) (ElicitationAnswer, error) {
 	d := decodeParams(result)
 	var a ElicitationAnswer
 	switch d.str("action") {
