@@ -32,7 +32,7 @@ func (v Value) JSON() []byte {
 	if v.kind == Undefined {
 		return nil
 	}
-	return v.AppendJSON(nil)
+	return v.AppendJSON(make([]byte, 0, v.sizeHint()))
 }
 
 // String returns v as compact JSON, or "undefined" for an absent value. For
@@ -41,7 +41,7 @@ func (v Value) String() string {
 	if v.kind == Undefined {
 		return "undefined"
 	}
-	return string(v.AppendJSON(nil))
+	return string(v.JSON())
 }
 
 // Canonical returns the text JavaScript's JSON.stringify(JSON.parse(…)) gives,
@@ -53,7 +53,7 @@ func (v Value) Canonical() string {
 	if v.kind == Undefined {
 		return "undefined"
 	}
-	return string(v.appendStyled(nil, style{jsNumbers: true}))
+	return string(v.appendStyled(make([]byte, 0, v.sizeHint()), style{jsNumbers: true}))
 }
 
 // Indent returns the text JSON.stringify(v, null, indent) gives, except that
@@ -160,68 +160,123 @@ func appendScalar(dst []byte, v Value, st style) []byte {
 	}
 }
 
+// sizeHint is about how many bytes v takes as JSON: exact but for escapes and
+// reformatted numbers.
+func (v Value) sizeHint() int {
+	if v.c == nil {
+		return len(v.s) + 8
+	}
+	size := 0
+	var local [32]writeFrame
+	stack := append(local[:0], writeFrame{c: v.c})
+	for len(stack) > 0 {
+		f := &stack[len(stack)-1]
+		c := f.c
+		if f.next == 0 {
+			size += 2
+			if c.shape != nil {
+				for _, k := range c.shape.keys {
+					size += len(k) + 3
+				}
+			}
+		}
+		child := (*composite)(nil)
+		for child == nil && f.next < len(c.elems) {
+			e := &c.elems[f.next]
+			f.next++
+			size += len(e.s) + 1
+			switch e.kind {
+			case StringKind:
+				size += 2 + len(e.s)/8 // some escapes
+			case BoolKind, NullKind:
+				size += 5
+			}
+			child = e.c
+		}
+		if child == nil {
+			stack = stack[:len(stack)-1]
+		} else {
+			stack = append(stack, writeFrame{c: child})
+		}
+	}
+	return size
+}
+
 // AppendString appends s as a JSON string under the rules of
-// [Value.AppendJSON], for writers that build a frame around values.
-func AppendString(dst []byte, s string) []byte { return appendString(dst, s, true) }
+// [Value.AppendJSON], for writers that build a frame around values. Bytes that
+// are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = wellFormed(s, true)
+	}
+	return appendString(dst, s, true)
+}
 
 const hexDigits = "0123456789abcdef"
 
+// appendString quotes s, which is UTF-8 with WTF-8 surrogates at most.
 func appendString(dst []byte, s string, escapeLine bool) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if asciiPlain[c] {
+		if noEscape[c] {
 			i++
 			continue
 		}
-		if c < utf8.RuneSelf {
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\b':
-				dst = append(dst, '\\', 'b')
-			case '\f':
-				dst = append(dst, '\\', 'f')
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+		n := 1
 		switch {
-		case r == utf8.RuneError && n == 1:
-			dst = append(dst, s[start:i]...)
-			if sur, ok := surrogateAt(s, i); ok {
-				dst = append(dst, '\\', 'u', 'd', hexDigits[sur>>8&15], hexDigits[sur>>4&15], hexDigits[sur&15])
-				n = 3
-			} else { // only AppendString can be given such bytes
-				dst = append(dst, "\uFFFD"...)
+		case c == 0xE2: // may begin U+2028 or U+2029
+			if !escapeLine || i+2 >= len(s) || s[i+1] != 0x80 || s[i+2]&^1 != 0xA8 {
+				i++
+				continue
 			}
-			start = i + n
-		case escapeLine && (r == '\u2028' || r == '\u2029'):
 			dst = append(dst, s[start:i]...)
-			dst = append(dst, '\\', 'u', '2', '0', '2', hexDigits[r&15])
-			start = i + n
+			dst = append(dst, '\\', 'u', '2', '0', '2', hexDigits[s[i+2]&15])
+			n = 3
+		case c == 0xED: // may begin a surrogate
+			sur, ok := surrogateAt(s, i)
+			if !ok {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, '\\', 'u', 'd', hexDigits[sur>>8&15], hexDigits[sur>>4&15], hexDigits[sur&15])
+			n = 3
+		default:
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, c)
 		}
 		i += n
+		start = i
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
 }
 
-var asciiPlain = func() (t [256]bool) {
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	default:
+		return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	}
+}
+
+// noEscape marks bytes that are written as they are whatever follows them.
+var noEscape = func() (t [256]bool) {
 	for c := range t {
-		t[c] = c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\'
+		t[c] = c >= 0x20 && c != '"' && c != '\\' && c != 0xE2 && c != 0xED
 	}
 	return t
 }()
@@ -233,7 +288,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	if v.kind == Undefined {
 		return nil, errUndefined
 	}
-	return v.AppendJSON(nil), nil
+	return v.JSON(), nil
 }
 
 // UnmarshalJSON sets *v to the parsed data, under the rules of [Parse].
@@ -252,7 +307,7 @@ func (v Value) Decode(into any) error {
 	if v.kind == Undefined {
 		return errUndefined
 	}
-	d := json.NewDecoder(bytes.NewReader(v.AppendJSON(nil)))
+	d := json.NewDecoder(bytes.NewReader(v.JSON()))
 	d.UseNumber()
 	return d.Decode(into)
 }

@@ -125,7 +125,10 @@ func (d decimal) int64() (int64, bool) {
 		s = "-" + s
 	}
 	i, err := strconv.ParseInt(s, 10, 64)
-	return i, err == nil
+	if err != nil {
+		return 0, false // out of range: not the saturated value
+	}
+	return i, true
 }
 
 // sameNumber compares exact values: 1, 1.0 and 1e0 are the same; 2^53 and

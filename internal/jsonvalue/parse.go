@@ -70,8 +70,13 @@ type parser struct {
 	open   []openContainer
 	vals   []Value
 	keys   []string
+	used   [2]int   // high-water marks of vals and keys, for release
 	shapes []*shape // last shape seen at each (small) depth
-	buf    []byte
+
+	// Children and bodies of small containers are cut from chunks: one
+	// allocation serves dozens of them.
+	valChunk  []Value
+	bodyChunk []composite
 }
 
 type openContainer struct {
@@ -81,21 +86,32 @@ type openContainer struct {
 	textStart int
 }
 
-const shapeDepth = 32 // depths at which objects share shapes
+const (
+	shapeDepth = 32  // depths at which objects share shapes
+	chunkMax   = 256 // values, or composites, in a chunk
+	chunkSmall = 32  // containers of at most so many children use chunks
+)
 
 var parsers = sync.Pool{New: func() any { return &parser{shapes: make([]*shape, shapeDepth)} }}
 
 // release drops every reference to the text before pooling the stacks.
 func (p *parser) release() {
-	const keep = 4096
-	if cap(p.vals) > keep || cap(p.keys) > keep || cap(p.open) > keep || cap(p.buf) > 1<<16 {
+	const keep = 1 << 16
+	if cap(p.vals) > keep || cap(p.keys) > keep || cap(p.open) > keep {
 		return
 	}
-	clear(p.vals[:cap(p.vals)])
-	clear(p.keys[:cap(p.keys)])
+	p.mark()
+	clear(p.vals[:p.used[0]])
+	clear(p.keys[:p.used[1]])
 	clear(p.shapes)
-	*p = parser{open: p.open[:0], vals: p.vals[:0], keys: p.keys[:0], shapes: p.shapes, buf: p.buf[:0]}
+	*p = parser{open: p.open[:0], vals: p.vals[:0], keys: p.keys[:0], shapes: p.shapes}
 	parsers.Put(p)
+}
+
+// mark remembers how far the stacks reached, before they shrink.
+func (p *parser) mark() {
+	p.used[0] = max(p.used[0], len(p.vals))
+	p.used[1] = max(p.used[1], len(p.keys))
 }
 
 func (p *parser) fail(at int, format string, args ...any) error {
@@ -127,7 +143,7 @@ func (p *parser) run() (Value, error) {
 			p.space()
 			if p.i < len(p.s) && p.s[p.i] == '}' {
 				p.i++
-				v = p.pop()
+				v = p.pop(emptyShape)
 				break
 			}
 			if err := p.key(); err != nil {
@@ -139,7 +155,7 @@ func (p *parser) run() (Value, error) {
 			p.space()
 			if p.i < len(p.s) && p.s[p.i] == ']' {
 				p.i++
-				v = p.pop()
+				v = p.pop(nil)
 				break
 			}
 			continue
@@ -177,6 +193,9 @@ func (p *parser) run() (Value, error) {
 				}
 				return v, nil
 			}
+			if len(p.vals) == cap(p.vals) {
+				p.vals = slices.Grow(p.vals, max(64, len(p.vals))) // doubling beats append's 1.25 here
+			}
 			p.vals = append(p.vals, v)
 			top := p.open[len(p.open)-1]
 			if p.i >= len(p.s) {
@@ -196,12 +215,14 @@ func (p *parser) run() (Value, error) {
 				return Value{}, p.fail(p.i, "unexpected %s in the %s that starts at byte %d", p.at(p.i), containerName(top.object), top.textStart)
 			}
 			p.i++
+			var sh *shape
 			if top.object {
-				if err := p.duplicate(top); err != nil {
+				var err error
+				if sh, err = p.shapeOf(top); err != nil {
 					return Value{}, err
 				}
 			}
-			v = p.pop()
+			v = p.pop(sh)
 		}
 	}
 }
@@ -246,42 +267,66 @@ func (p *parser) key() error {
 	return nil
 }
 
-// pop closes the innermost container, copying its children out of the stacks.
-func (p *parser) pop() Value {
-	depth := len(p.open) - 1
-	top := p.open[depth]
-	p.open = p.open[:depth]
+// pop closes the innermost container, copying its children off the stacks. sh
+// is nil for an array.
+func (p *parser) pop(sh *shape) Value {
+	p.mark()
+	top := p.open[len(p.open)-1]
+	p.open = p.open[:len(p.open)-1]
 	vals := p.vals[top.valStart:]
-	keys := p.keys[top.keyStart:]
 	p.vals = p.vals[:top.valStart]
 	p.keys = p.keys[:top.keyStart]
-	if !top.object {
-		if len(vals) == 0 {
-			return Value{kind: ArrayKind, c: emptyArray}
-		}
-		return Value{kind: ArrayKind, c: &composite{elems: slices.Clone(vals)}}
-	}
-	if len(vals) == 0 {
+	switch {
+	case sh == nil && len(vals) == 0:
+		return Value{kind: ArrayKind, c: emptyArray}
+	case len(vals) == 0:
 		return Value{kind: ObjectKind, c: emptyObject}
 	}
-	var sh *shape
-	if depth < shapeDepth {
-		sh = p.shapes[depth]
+	c := p.body()
+	c.elems = p.keep(vals)
+	c.shape = sh
+	if sh == nil {
+		return Value{kind: ArrayKind, c: c}
 	}
-	if sh == nil || !slices.Equal(sh.keys, keys) {
-		sh = newShape(slices.Clone(keys))
-		if depth < shapeDepth {
-			p.shapes[depth] = sh
-		}
-	}
-	return Value{kind: ObjectKind, c: &composite{elems: slices.Clone(vals), shape: sh}}
+	return Value{kind: ObjectKind, c: c}
 }
 
-// duplicate refuses the object about to be closed when a key occurs twice.
-func (p *parser) duplicate(top openContainer) error {
-	keys := p.keys[top.keyStart:]
-	if depth := len(p.open) - 1; depth < shapeDepth && p.shapes[depth] != nil && slices.Equal(p.shapes[depth].keys, keys) {
-		return nil // this very list has been checked
+// chunk says how many values to allocate when n are needed: no more than the
+// rest of the text may hold, so that small texts take little.
+func (p *parser) chunk(n, bytesEach int) int {
+	return max(n, min(chunkMax, (len(p.s)-p.i)/bytesEach))
+}
+
+func (p *parser) keep(vals []Value) []Value {
+	n := len(vals)
+	if n > chunkSmall {
+		return slices.Clone(vals)
+	}
+	if n > len(p.valChunk) {
+		p.valChunk = make([]Value, p.chunk(n, 12))
+	}
+	out := p.valChunk[:n:n]
+	p.valChunk = p.valChunk[n:]
+	copy(out, vals)
+	return out
+}
+
+func (p *parser) body() *composite {
+	if len(p.bodyChunk) == 0 {
+		p.bodyChunk = make([]composite, p.chunk(1, 64))
+	}
+	c := &p.bodyChunk[0]
+	p.bodyChunk = p.bodyChunk[1:]
+	return c
+}
+
+// shapeOf returns the shape of the object about to be closed, or refuses it
+// when a key occurs twice. A list of keys that equals the last one at this
+// depth has been checked, and is shared.
+func (p *parser) shapeOf(top openContainer) (*shape, error) {
+	keys, depth := p.keys[top.keyStart:], len(p.open)-1
+	if depth < shapeDepth && p.shapes[depth] != nil && slices.Equal(p.shapes[depth].keys, keys) {
+		return p.shapes[depth], nil
 	}
 	dup := -1
 	if len(keys) <= linearKeys {
@@ -299,13 +344,17 @@ func (p *parser) duplicate(top openContainer) error {
 			}
 		}
 	}
-	if dup < 0 {
-		return nil
+	if dup >= 0 {
+		return nil, &SyntaxError{
+			Offset: top.textStart, cause: ErrDuplicateKey,
+			Msg: fmt.Sprintf("the object has the key %q twice; give each key once", keys[dup]),
+		}
 	}
-	return &SyntaxError{
-		Offset: top.textStart, cause: ErrDuplicateKey,
-		Msg: fmt.Sprintf("the object has the key %q twice; give each key once", keys[dup]),
+	sh := newShape(slices.Clone(keys))
+	if depth < shapeDepth {
+		p.shapes[depth] = sh
 	}
+	return sh, nil
 }
 
 // num reads a number by the strict grammar and keeps its literal.
@@ -374,19 +423,24 @@ func (p *parser) str() (string, error) {
 		p.i = i + 1
 		return s[start:i], nil
 	}
-	p.buf = p.buf[:0]
+	// Escapes shorten a text, so its spelling bounds it.
+	var b strings.Builder
+	b.Grow(closingQuote(s, i) - start)
 	for {
 		if i >= len(s) {
 			return "", p.fail(i, "the string that starts at byte %d is not closed", p.i)
 		}
 		switch c := s[i]; {
 		case c == '"':
-			p.buf = append(p.buf, s[start:i]...)
+			b.WriteString(s[start:i])
 			p.i = i + 1
-			return string(p.buf), nil
+			if b.Len() < b.Cap()/2 {
+				return strings.Clone(b.String()), nil
+			}
+			return b.String(), nil
 		case c == '\\':
-			p.buf = append(p.buf, s[start:i]...)
-			n, err := p.escape(i)
+			b.WriteString(s[start:i])
+			n, err := p.escape(i, &b)
 			if err != nil {
 				return "", err
 			}
@@ -396,11 +450,29 @@ func (p *parser) str() (string, error) {
 			return "", p.fail(i, "a control character (0x%02x) in a string must be escaped", c)
 		default:
 			i++
-			for i < len(s) && plainByte[s[i]] {
-				i++
-			}
+		}
+		for i < len(s) && plainByte[s[i]] {
+			i++
 		}
 	}
+}
+
+// closingQuote finds the end of the string that goes on at byte i; the end of
+// the text when there is none.
+func closingQuote(s string, i int) int {
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
+		}
+		i++
+		for i < len(s) && plainByte[s[i]] {
+			i++
+		}
+	}
+	return len(s)
 }
 
 // plainByte marks what stands for itself inside a string.
@@ -413,46 +485,47 @@ var plainByte = func() (t [256]bool) {
 
 // escape appends what the escape at byte i stands for, and returns the byte
 // after it. A surrogate without its partner is kept (rule R11.2), in WTF-8.
-func (p *parser) escape(i int) (int, error) {
+func (p *parser) escape(i int, b *strings.Builder) (int, error) {
 	s := p.s
 	if i+1 >= len(s) {
 		return 0, p.fail(i, "the text ends inside an escape")
 	}
 	switch c := s[i+1]; c {
 	case '"', '\\', '/':
-		p.buf = append(p.buf, c)
+		b.WriteByte(c)
 	case 'b':
-		p.buf = append(p.buf, '\b')
+		b.WriteByte('\b')
 	case 'f':
-		p.buf = append(p.buf, '\f')
+		b.WriteByte('\f')
 	case 'n':
-		p.buf = append(p.buf, '\n')
+		b.WriteByte('\n')
 	case 'r':
-		p.buf = append(p.buf, '\r')
+		b.WriteByte('\r')
 	case 't':
-		p.buf = append(p.buf, '\t')
+		b.WriteByte('\t')
 	case 'u':
 		r, ok := hex4(s, i+2)
 		if !ok {
 			return 0, p.fail(i, "\\u must be followed by four hexadecimal digits")
 		}
 		i += 6
-		if utf16.IsSurrogate(r) {
-			if strings.HasPrefix(s[i:], `\u`) {
-				if low, ok := hex4(s, i+2); ok {
-					if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
-						p.buf = utf8.AppendRune(p.buf, pair)
-						return i + 6, nil
-					}
+		switch {
+		case !utf16.IsSurrogate(r):
+			b.WriteRune(r)
+			return i, nil
+		case strings.HasPrefix(s[i:], `\u`):
+			if low, ok := hex4(s, i+2); ok {
+				if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+					b.WriteRune(pair)
+					return i + 6, nil
 				}
 			}
-			p.buf = appendSurrogate(p.buf, r)
-			return i, nil
 		}
-		p.buf = utf8.AppendRune(p.buf, r)
+		b.Write(appendSurrogate(nil, r))
 		return i, nil
 	default:
-		return 0, p.fail(i, "unknown escape \\%s", p.s[i+1:i+2])
+		_, n := utf8.DecodeRuneInString(s[i+1:])
+		return 0, p.fail(i, "unknown escape \\%s", s[i+1:i+1+n])
 	}
 	return i + 2, nil
 }
