@@ -1,0 +1,168 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
+	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/cards"
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// maxQueuedPrompts bounds how many prompts may wait in one session.
+const maxQueuedPrompts = 32
+
+// liveSession is a session that a client has open: its turns run one at a time,
+// on one goroutine, in the order in which the prompts came.
+type liveSession struct {
+	server *Server
+	agent  *agent.Session
+	inbox  chan *promptJob
+
+	projMu sync.Mutex // the projector, and the order of updates
+	proj   *cards.Projector
+
+	mu     sync.Mutex
+	jobs   map[*promptJob]struct{} // waiting and running
+	closed bool
+}
+
+// promptJob is one session/prompt from its arrival to its answer.
+type promptJob struct {
+	req    *wire.Request
+	prompt []content.Block
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// errCancelledByClient is the cause of a turn that session/cancel or
+// $/cancel_request ended.
+var errCancelledByClient = errors.New("the client cancelled the turn")
+
+// newLiveSession starts the session's goroutine. Its events are shown from here
+// on.
+func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities) *liveSession {
+	l := &liveSession{
+		server: srv, agent: a,
+		inbox: make(chan *promptJob, maxQueuedPrompts),
+		jobs:  map[*promptJob]struct{}{},
+		proj: cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, cards.Options{
+			Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), Logger: srv.log,
+		}),
+	}
+	a.Log().Subscribe(l.show)
+	return l
+}
+
+// run serves the inbox until it is closed, then closes the session.
+func (l *liveSession) run() {
+	for job := range l.inbox {
+		l.turn(job)
+	}
+	if err := l.agent.Close(); err != nil {
+		l.server.log.Error("a session log could not be closed", "session", l.agent.SessionID(), "err", err)
+	}
+}
+
+// enqueue takes a prompt. It never blocks.
+func (l *liveSession) enqueue(req *wire.Request, prompt []content.Block) *protocol.Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return protocol.InvalidRequest("the session is closed: open a new one")
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
+	job := &promptJob{req: req, prompt: prompt, ctx: ctx, cancel: cancel}
+	select {
+	case l.inbox <- job:
+	default:
+		cancel(nil)
+		return protocol.InvalidRequest("too many prompts are waiting in this session: wait for one to end, or cancel")
+	}
+	l.jobs[job] = struct{}{}
+	// The request's own context ends by $/cancel_request or with the connection.
+	context.AfterFunc(req.Context(), func() {
+		if req.CancelledByPeer() {
+			cancel(errCancelledByClient)
+		} else {
+			cancel(agent.ErrDisposed)
+		}
+	})
+	return nil
+}
+
+// cancelTurns ends the running turn and every waiting one.
+func (l *liveSession) cancelTurns(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for job := range l.jobs {
+		job.cancel(cause)
+	}
+}
+
+// dispose ends the session: no prompt is taken any more, what runs is cancelled.
+// The session's goroutine closes the log when it is done.
+func (l *liveSession) dispose() {
+	l.cancelTurns(agent.ErrDisposed)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		close(l.inbox)
+	}
+}
+
+// turn runs one prompt and answers it. Every update of the turn has been sent
+// when the answer goes out.
+func (l *liveSession) turn(job *promptJob) {
+	defer func() {
+		l.mu.Lock()
+		delete(l.jobs, job)
+		l.mu.Unlock()
+		job.cancel(nil)
+	}()
+	defer func() {
+		if r := recover(); r != nil {
+			l.server.log.Error("a turn panicked", "session", l.agent.SessionID(), "panic", r)
+			l.server.fail(job.req, protocol.InternalError("the turn failed unexpectedly; the log has the details"))
+		}
+	}()
+	if job.ctx.Err() != nil { // cancelled while it waited: nothing is logged
+		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
+		return
+	}
+	reason, err := l.agent.Prompt(job.ctx, job.prompt)
+	var turn *agent.TurnError
+	switch {
+	case errors.As(err, &turn):
+		e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
+		l.server.fail(job.req, e.WithDetails(turn.Message))
+	case err != nil:
+		l.server.fail(job.req, protocol.InternalError(err.Error()))
+	default:
+		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+	}
+}
+
+// show projects one event of the log and sends what it shows. The log calls it
+// in append order.
+func (l *liveSession) show(ev session.Event) {
+	l.projMu.Lock()
+	defer l.projMu.Unlock()
+	for _, u := range l.proj.Project(agent.CardEvent(ev)) {
+		if wireUpdate := updateFor(u); wireUpdate != nil {
+			l.server.update(l.agent.SessionID(), wireUpdate)
+		}
+	}
+}
+
+// announced returns the card of a running call, for a permission request.
+func (l *liveSession) announced(callID string) (cards.ToolCall, bool) {
+	l.projMu.Lock()
+	defer l.projMu.Unlock()
+	return l.proj.Announced(callID)
+}

@@ -1,0 +1,139 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
+	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
+)
+
+// handleInitialize answers with what is built, and remembers what the client
+// can do. It may be repeated; sessions keep the capabilities they began with.
+func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
+	p, perr := protocol.DecodeInitialize(req.Params)
+	if perr != nil {
+		s.fail(req, perr)
+		return
+	}
+	s.mu.Lock()
+	s.initialized = true
+	s.client = p.Capabilities
+	s.mu.Unlock()
+	s.reply(req, protocol.NewInitializeResponse(
+		protocol.Implementation{Name: s.opt.Name, Title: "DeepSeek Harness", Version: s.opt.Version},
+		protocol.AgentCapabilities{PromptCapabilities: protocol.PromptCapabilities{EmbeddedContext: true}}, nil))
+}
+
+// handleAuthenticate refuses every method: none is advertised, keys come from
+// the environment.
+func (s *Server) handleAuthenticate(_ context.Context, req *wire.Request) {
+	p, perr := protocol.DecodeAuthenticate(req.Params)
+	if perr == nil {
+		perr = protocol.InvalidParams("methodId", "unknown authentication method \""+p.MethodID+"\": this agent advertises none and takes its key from the environment")
+	}
+	s.fail(req, perr)
+}
+
+// handleNewSession makes a session on a goroutine of its own, so that a slow
+// disk does not stop the reader. The answer leaves before the session's first
+// update.
+func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
+	p, perr := protocol.DecodeNewSession(req.Params)
+	if perr != nil {
+		s.fail(req, perr)
+		return
+	}
+	wire.Go(req, func(ctx context.Context) (any, error) {
+		if perr := checkCwd(p.Cwd); perr != nil {
+			return nil, perr
+		}
+		if len(p.AdditionalDirectories) > 0 {
+			return nil, protocol.InvalidParams("additionalDirectories", "additional directories are not supported by this version: leave the list empty")
+		}
+		for _, m := range p.MCPServers {
+			s.log.Warn("MCP servers are not started by this version", "server", m.Name)
+		}
+		return nil, s.openSession(ctx, req, p)
+	})
+}
+
+func (s *Server) openSession(ctx context.Context, req *wire.Request, p protocol.SessionSetup) error {
+	s.mu.Lock()
+	caps := s.client
+	s.mu.Unlock()
+	a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s})
+	if err != nil {
+		return protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
+	}
+	l := newLiveSession(s, a, caps)
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		_ = a.Close()
+		return protocol.Cancelled("the agent is shutting down")
+	}
+	s.sessions[a.SessionID()] = l
+	s.workers.Go(l.run)
+	s.mu.Unlock()
+	s.reply(req, protocol.NewNewSessionResponse(a.SessionID()))
+	if cmds := s.opt.Backend.Commands(a); len(cmds) > 0 {
+		s.update(a.SessionID(), commandsUpdate(cmds))
+	}
+	return nil
+}
+
+// checkCwd makes sure that tools will run where the client said, never in a
+// wrong folder.
+func checkCwd(cwd string) *protocol.Error {
+	info, err := os.Stat(cwd)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return protocol.InvalidParams("cwd", "the working directory does not exist: "+cwd)
+	case err != nil:
+		return protocol.InvalidParams("cwd", "the working directory cannot be used: "+err.Error())
+	case !info.IsDir():
+		return protocol.InvalidParams("cwd", "the working directory is not a directory: "+cwd)
+	}
+	return nil
+}
+
+// handlePrompt queues a prompt. Nothing is logged for a prompt that is refused.
+func (s *Server) handlePrompt(_ context.Context, req *wire.Request) {
+	p, perr := protocol.DecodePrompt(req.Params)
+	if perr != nil {
+		s.fail(req, perr)
+		return
+	}
+	l, perr := s.session(p.SessionID)
+	if perr != nil {
+		s.fail(req, perr)
+		return
+	}
+	text, perr := flattenPrompt(p.Prompt)
+	if perr == nil && strings.TrimSpace(text) == "" {
+		perr = protocol.InvalidParams("prompt", "the prompt is empty: send at least one block with text")
+	}
+	if perr == nil {
+		perr = l.enqueue(req, promptBlocks(text))
+	}
+	if perr != nil {
+		s.fail(req, perr)
+	}
+}
+
+// handleCancel ends a session's turns. An unknown session and one with nothing
+// to cancel are met with silence.
+func (s *Server) handleCancel(_ context.Context, req *wire.Request) {
+	p, perr := protocol.DecodeSession(req.Params)
+	if perr != nil {
+		s.log.Debug("session/cancel without a session", "err", perr)
+		return
+	}
+	if l, perr := s.session(p.SessionID); perr == nil {
+		l.cancelTurns(errCancelledByClient)
+	}
+}

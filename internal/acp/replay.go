@@ -1,0 +1,66 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/cards"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// WriteReplay writes a recorded session as session/update notifications, one a
+// line: what an editor would get when it loads the session. A log that ends in
+// the middle of a turn is shown as it would be after its repair. A recording
+// without an absolute working directory is shown as if made in the current one.
+func WriteReplay(w io.Writer, rec *session.Recording, p cards.Presenters, opt cards.Options) error {
+	if !filepath.IsAbs(opt.Cwd) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		opt.Cwd = dir
+	}
+	id := rec.Header.ID
+	if id == "" {
+		id = "recording"
+	}
+	proj := cards.NewProjector(p, opt)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, ev := range append(rec.Events[:len(rec.Events):len(rec.Events)], repaired(rec.Events)...) {
+		for _, u := range proj.Project(agent.CardEvent(ev)) {
+			wireUpdate := updateFor(u)
+			if wireUpdate == nil {
+				continue
+			}
+			n := protocol.NewSessionNotification(id, wireUpdate)
+			if err := n.Validate(); err != nil {
+				return fmt.Errorf("event %d cannot be shown: %w", ev.Seq, err)
+			}
+			err := enc.Encode(struct {
+				JSONRPC string                       `json:"jsonrpc"`
+				Method  string                       `json:"method"`
+				Params  protocol.SessionNotification `json:"params"`
+			}{"2.0", protocol.MethodSessionUpdate, n})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// repaired is what repair would append, as events.
+func repaired(events []session.Event) []session.Event {
+	drafts := session.Repair(events)
+	out := make([]session.Event, len(drafts))
+	for i, d := range drafts {
+		out[i] = session.Event{Type: d.Type, Seq: int64(len(events) + i), Time: d.Time, Data: d.Data, SurfaceOp: d.SurfaceOp, SourceEventSeqs: d.Sources}
+	}
+	return out
+}

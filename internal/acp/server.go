@@ -1,0 +1,195 @@
+// Package acp is the editor's side of the program: it serves the Agent Client
+// Protocol (v1) on a connection, keeps the sessions that the client opened, and
+// turns what the projection shows into protocol messages.
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
+	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+// shutdownGrace bounds how long the end of the input is followed by running
+// turns. Clients expect the process to be gone within 3 s.
+const shutdownGrace = 2500 * time.Millisecond
+
+// Backend makes what a session runs on. The wiring implements it.
+type Backend interface {
+	// OpenSession makes a new session in an existing directory. The session's
+	// owner is the server, which closes it. Errors are shown to the client.
+	OpenSession(ctx context.Context, p SessionParams) (*agent.Session, error)
+	// Commands are the slash commands that the session's model understands.
+	Commands(s *agent.Session) []model.Command
+}
+
+// SessionParams is what a client asked for, and where questions go.
+type SessionParams struct {
+	Cwd   string // absolute, exists
+	Asker agent.Asker
+}
+
+// Options of a server.
+type Options struct {
+	Name, Version string // agentInfo
+	Backend       Backend
+	Wire          wire.Options
+	Logger        *slog.Logger
+}
+
+// Server serves one client on one connection, with any number of sessions.
+type Server struct {
+	opt  Options
+	log  *slog.Logger
+	conn *wire.Conn
+
+	mu          sync.Mutex
+	initialized bool
+	client      protocol.ClientCapabilities
+	sessions    map[string]*liveSession
+	closing     bool
+	workers     sync.WaitGroup
+}
+
+// NewServer makes a server; Serve runs it.
+func NewServer(opt Options) *Server {
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	opt.Wire.Logger = opt.Logger
+	return &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}}
+}
+
+// Serve speaks the protocol until the client closes its end, the output breaks
+// or ctx ends. Then running turns are cancelled and awaited for a bounded time,
+// the sessions are closed and what is queued is written. A client that left is
+// no error.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	s.mu.Lock()
+	s.conn = wire.Serve(ctx, in, out, s, s.opt.Wire)
+	s.mu.Unlock()
+	<-s.conn.Done()
+	reason := s.conn.Err()
+	s.shutdown()
+	closeErr := s.conn.Close()
+	var broken *wire.WriteError
+	if errors.Is(reason, io.EOF) || errors.As(reason, &broken) || errors.Is(reason, context.Canceled) {
+		if closeErr != nil {
+			s.log.Debug("the last messages could not be written", "err", closeErr)
+		}
+		return nil
+	}
+	return reason
+}
+
+// shutdown cancels what runs, waits for it and closes every session.
+func (s *Server) shutdown() {
+	s.mu.Lock()
+	s.closing = true
+	live := make([]*liveSession, 0, len(s.sessions))
+	for _, l := range s.sessions {
+		live = append(live, l)
+	}
+	s.mu.Unlock()
+	for _, l := range live {
+		l.dispose()
+	}
+	done := make(chan struct{})
+	go func() {
+		s.workers.Wait()
+		close(done)
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.log.Warn("some turns did not end in time and are left behind")
+		return
+	}
+	if err := s.conn.Wait(ctx); err != nil {
+		s.log.Warn("some requests were still being served at the end", "err", err)
+	}
+}
+
+// Handle routes one message. It runs on the reading goroutine and never blocks.
+func (s *Server) Handle(ctx context.Context, _ *wire.Conn, req *wire.Request) {
+	h, ok := handlers[req.Method]
+	if !ok || h.notification != req.Notif {
+		if !req.Notif {
+			s.fail(req, protocol.MethodNotFound(req.Method))
+		}
+		return
+	}
+	s.mu.Lock()
+	ready := s.initialized || req.Method == protocol.MethodInitialize
+	s.mu.Unlock()
+	if !ready {
+		if !req.Notif {
+			s.fail(req, protocol.InvalidRequest("the connection is not initialized: send initialize first"))
+		}
+		return
+	}
+	h.serve(s, ctx, req)
+}
+
+// handler serves one method.
+type handler struct {
+	notification bool
+	serve        func(*Server, context.Context, *wire.Request)
+}
+
+// handlers are the methods that are served; everything else is not advertised
+// and answers "method not found".
+var handlers = map[string]handler{
+	protocol.MethodInitialize:    {serve: (*Server).handleInitialize},
+	protocol.MethodAuthenticate:  {serve: (*Server).handleAuthenticate},
+	protocol.MethodSessionNew:    {serve: (*Server).handleNewSession},
+	protocol.MethodSessionPrompt: {serve: (*Server).handlePrompt},
+	protocol.MethodSessionCancel: {notification: true, serve: (*Server).handleCancel},
+}
+
+// fail answers with an error. The peer may be gone, which is no news.
+func (s *Server) fail(req *wire.Request, e *protocol.Error) {
+	if err := req.ReplyError(e); err != nil {
+		s.log.Debug("an error answer could not be sent", "method", req.Method, "err", err)
+	}
+}
+
+// reply answers with a result.
+func (s *Server) reply(req *wire.Request, result any) {
+	if err := req.Reply(result); err != nil {
+		s.log.Debug("an answer could not be sent", "method", req.Method, "err", err)
+	}
+}
+
+// session finds an open session.
+func (s *Server) session(id string) (*liveSession, *protocol.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.sessions[id]
+	if !ok {
+		return nil, protocol.NotFound("session " + id)
+	}
+	return l, nil
+}
+
+// update sends one session update. Updates are best effort: a client that is
+// gone or does not read must not fail a turn.
+func (s *Server) update(sessionID string, u protocol.SessionUpdate) {
+	n := protocol.NewSessionNotification(sessionID, u)
+	if err := n.Validate(); err != nil {
+		s.log.Error("an update is not valid and is left out", "session", sessionID, "err", err)
+		return
+	}
+	if err := s.conn.Notify(protocol.MethodSessionUpdate, n); err != nil {
+		s.log.Debug("an update could not be sent", "session", sessionID, "err", err)
+	}
+}

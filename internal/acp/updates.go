@@ -1,0 +1,194 @@
+package acp
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
+	"github.com/dsh-acp/dsh-acp/internal/cards"
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+// Keys under _meta. The terminal keys are a convention of editors that draw
+// terminals from an agent's output; the card key is our own.
+const (
+	metaTerminalInfo   = "terminal_info"
+	metaTerminalOutput = "terminal_output"
+	metaTerminalExit   = "terminal_exit"
+	metaCard           = "dsh/card"
+)
+
+// updateFor is the protocol form of a projected update; nil when it shows
+// nothing that ACP has a form for.
+func updateFor(u cards.Update) protocol.SessionUpdate {
+	switch u := u.(type) {
+	case cards.Message:
+		return messageChunk(u)
+	case cards.ToolCall:
+		return toolCall(u)
+	case cards.ToolUpdate:
+		return toolUpdate(u).Update()
+	case cards.Plan:
+		p := protocol.Plan{}
+		for _, e := range u.Entries {
+			p.Entries = append(p.Entries, protocol.PlanEntry{
+				Content: e.Content, Priority: protocol.PlanPriority(e.Priority), Status: protocol.PlanStatus(e.Status),
+			})
+		}
+		return p
+	case cards.SessionInfo:
+		return protocol.SessionInfoUpdate{
+			Title: protocol.SetText(u.Title), UpdatedAt: protocol.SetText(protocol.Timestamp(u.UpdatedAt)),
+		}
+	}
+	return nil
+}
+
+func messageChunk(u cards.Message) protocol.SessionUpdate {
+	b, ok := blockFor(u.Block)
+	if !ok {
+		return nil
+	}
+	switch u.Role {
+	case cards.RoleUser:
+		return protocol.UserChunk(u.ID, b)
+	case cards.RoleThought:
+		return protocol.ThoughtChunk(u.ID, b)
+	default:
+		return protocol.AgentChunk(u.ID, b)
+	}
+}
+
+// blockFor is the protocol form of a content block, if ACP has one.
+func blockFor(b content.Block) (protocol.ContentBlock, bool) {
+	if text, ok := b.Text(); ok {
+		return protocol.TextBlock(text), true
+	}
+	v := b.Value()
+	var out protocol.ContentBlock
+	switch b.Type() {
+	case "image":
+		out = protocol.ImageBlock(v.GetString("data"), v.GetString("mimeType"))
+	case "audio":
+		out = protocol.AudioBlock(v.GetString("data"), v.GetString("mimeType"))
+	case "resource_link":
+		out = protocol.LinkBlock(v.GetString("uri"), v.GetString("name"))
+	default:
+		return protocol.ContentBlock{}, false
+	}
+	return out, out.Validate() == nil
+}
+
+func toolCall(u cards.ToolCall) protocol.ToolCall {
+	c := protocol.NewToolCall(u.ID, u.Title)
+	c.Name = u.Name
+	c.Kind = protocol.ToolKind(u.Kind)
+	c.Status = protocol.ToolStatus(u.Status)
+	if len(u.Content) > 0 {
+		c.Content = toolContent(u.Content)
+	}
+	c.Locations = locations(u.Locations)
+	c.RawInput = rawJSON(u.RawInput)
+	if t := u.Terminal; t != nil {
+		c.Meta = protocol.NewMeta(metaTerminalInfo, terminalInfo{ID: t.ID, Cwd: t.Cwd})
+	}
+	return c
+}
+
+type terminalInfo struct {
+	ID  string `json:"terminal_id"`
+	Cwd string `json:"cwd,omitempty"`
+}
+
+type terminalOutput struct {
+	ID   string `json:"terminal_id"`
+	Data string `json:"data"`
+}
+
+type terminalExit struct {
+	ID       string `json:"terminal_id"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Signal   string `json:"signal,omitempty"`
+}
+
+func toolUpdate(u cards.ToolUpdate) protocol.ToolCallUpdate {
+	c := protocol.ToolCallUpdate{
+		ToolCallID: u.ID, Title: u.Title, Status: protocol.ToolStatus(u.Status),
+		Locations: locations(u.Locations), RawOutput: rawJSON(u.RawOutput),
+	}
+	if u.Content != nil {
+		c.Content = toolContent(u.Content)
+	}
+	if o := u.Output; o != nil {
+		c.Meta = c.Meta.With(metaTerminalOutput, terminalOutput{ID: o.ID, Data: o.Data})
+	}
+	if e := u.Exit; e != nil {
+		c.Meta = c.Meta.With(metaTerminalExit, terminalExit{ID: e.ID, ExitCode: e.ExitCode, Signal: e.Signal})
+	}
+	if !u.Card.IsUndefined() {
+		c.Meta = c.Meta.With(metaCard, rawJSON(u.Card))
+	}
+	return c
+}
+
+// toolContent is never nil: an empty list clears what was shown.
+func toolContent(in []cards.ToolContent) []protocol.ToolContent {
+	out := []protocol.ToolContent{}
+	for _, c := range in {
+		switch {
+		case c.Block != nil:
+			if b, ok := blockFor(*c.Block); ok {
+				out = append(out, protocol.ShowBlock(b))
+			}
+		case c.Diff != nil:
+			out = append(out, protocol.ShowDiff(c.Diff.Path, c.Diff.OldText, c.Diff.NewText))
+		case c.TerminalID != "":
+			out = append(out, protocol.ShowTerminal(c.TerminalID))
+		}
+	}
+	return out
+}
+
+// locations keeps what an editor can open: absolute paths. nil stays nil.
+func locations(in []cards.Location) []protocol.Location {
+	var out []protocol.Location
+	for _, l := range in {
+		if filepath.IsAbs(l.Path) {
+			out = append(out, protocol.At(l.Path, l.Line))
+		}
+	}
+	return out
+}
+
+func rawJSON(v jsonvalue.Value) json.RawMessage {
+	if v.IsUndefined() {
+		return nil
+	}
+	return v.JSON()
+}
+
+// commandsUpdate advertises slash commands.
+func commandsUpdate(list []model.Command) protocol.SessionUpdate {
+	var u protocol.AvailableCommands
+	for _, c := range list {
+		pc := protocol.Command{Name: c.Name, Description: c.Description}
+		if c.Hint != "" {
+			pc.Input = &protocol.CommandInput{Hint: c.Hint}
+		}
+		u.AvailableCommands = append(u.AvailableCommands, pc)
+	}
+	return u
+}
+
+// permissionCall is what a permission request repeats of the call, with the
+// reason for the question in front of the content.
+func permissionCall(call cards.ToolCall, reason string) protocol.ToolCallUpdate {
+	c := toolCall(call).Change()
+	c.Meta = nil // the terminal was opened by the announcement
+	if reason != "" && len(call.Content) == 0 {
+		c.Content = []protocol.ToolContent{protocol.ShowText(reason)}
+	}
+	return c
+}

@@ -1,0 +1,147 @@
+// Package agent runs turns: a prompt goes to the model, the model's calls go
+// through the pipeline, their results go back, until the model is done. All it
+// does is in the session log before anybody sees it.
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// DefaultMaxSteps is how many model requests one turn may make.
+const DefaultMaxSteps = 200
+
+// Config is what a Session is made of. Log, Provider, Model, Pipeline and Scope
+// are required.
+type Config struct {
+	Log      *session.Log
+	Provider model.Provider
+	Model    string // the model's id at the provider
+	Pipeline *pipeline.Pipeline
+	Scope    *registry.Scope // the session's own scope; closed with the session
+	Asker    Asker           // nil: no approval channel
+	// Grants remembers "always allow" answers; nil offers none.
+	Grants Grants
+	// NeverAsk reports whether the approval policy rejects every question
+	// without asking it (rule R5.12); nil means false.
+	NeverAsk func() bool
+	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
+	// Output gets live output of a running call. It must not block.
+	Output func(callID string, chunk []byte)
+	Logger *slog.Logger
+}
+
+// Session is one conversation: a log, a scope and a turn loop. It is the
+// registry.Agent of its tool calls. One turn runs at a time; Prompt must not be
+// called again before it has returned.
+type Session struct {
+	cfg    Config
+	header session.Header
+
+	turn    int64
+	titled  bool
+	parked  []registry.Context  // context of a cancelled step, for the next turn
+	callIDs map[string]struct{} // every call id of the session, to keep them unique
+
+	mu         sync.Mutex
+	model      string
+	lastHeader jsonvalue.Value
+}
+
+// NewSession makes a session that continues its log: turn numbers go on after
+// the log's last one.
+func NewSession(cfg Config) (*Session, error) {
+	if cfg.Log == nil || cfg.Provider == nil || cfg.Pipeline == nil || cfg.Scope == nil {
+		return nil, errors.New("agent: a session needs a log, a provider, a pipeline and a scope")
+	}
+	if cfg.MaxSteps == 0 {
+		cfg.MaxSteps = DefaultMaxSteps
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{cfg: cfg, header: cfg.Log.Header(), model: cfg.Model, callIDs: map[string]struct{}{}}
+	for _, ev := range cfg.Log.Events() {
+		switch ev.Type {
+		case session.TypeTurnStart:
+			s.turn = max(s.turn, ev.Turn())
+		case session.TypeTitle:
+			s.titled = true
+		case session.TypeToolCall:
+			s.callIDs[ev.Data.GetString("callId")] = struct{}{}
+		}
+	}
+	if _, err := cfg.Scope.AddSection(registry.Section{
+		Name: "environment", Order: registry.OrderGuidance, Verbatim: true,
+		Text: registry.StaticText(environment(s.header)),
+	}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// environment tells the model where it works. It is fixed when the session
+// starts, so that the prompt's prefix stays the same for the provider's cache.
+func environment(h session.Header) string {
+	return "Working directory: " + h.Cwd + "\nPlatform: " + runtime.GOOS + "/" + runtime.GOARCH +
+		"\nDate the session started: " + h.CreatedAt.Local().Format(time.DateOnly)
+}
+
+// AgentID is the session's id.
+func (s *Session) AgentID() string { return s.header.ID }
+
+// Scope is through which the session sees tools.
+func (s *Session) Scope() *registry.Scope { return s.cfg.Scope }
+
+// Cwd is the session's working directory, absolute.
+func (s *Session) Cwd() string { return s.header.Cwd }
+
+// SessionID is the session's id, for tools that name it.
+func (s *Session) SessionID() string { return s.header.ID }
+
+// Log is the session's event log.
+func (s *Session) Log() *session.Log { return s.cfg.Log }
+
+// Close ends the session: its registrations go and its log is flushed. A turn
+// must not be running any more.
+func (s *Session) Close() error {
+	s.cfg.Scope.Close()
+	return s.cfg.Log.Close()
+}
+
+// append writes one event.
+func (s *Session) append(typ string, data jsonvalue.Value, sources ...int64) (session.Event, error) {
+	return s.cfg.Log.Append(session.Draft{Type: typ, Data: data, Sources: sources})
+}
+
+// contextDraft is the event that puts added context before the model.
+func contextDraft(c registry.Context) session.Draft {
+	data := session.Data("content", content.ToValue(c.Content), "source", c.Source)
+	if !c.Meta.IsUndefined() {
+		data = data.With("meta", c.Meta)
+	}
+	return session.Draft{Type: session.TypeContextMessage, Data: data}
+}
+
+// ErrDisposed is the cause with which the owner of a session cancels a turn
+// because the program is shutting down.
+var ErrDisposed = errors.New("the session is being disposed")
+
+// endKind names in the log why a cancelled turn ended.
+func endKind(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), ErrDisposed) {
+		return session.EndDisposed
+	}
+	return session.EndAborted
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// StopReason says why a turn ended well. The values are ACP's.
+type StopReason string
+
+// The stop reasons of a turn.
+const (
+	EndTurn         StopReason = "end_turn"
+	MaxTokens       StopReason = "max_tokens"
+	MaxTurnRequests StopReason = "max_turn_requests"
+	Refusal         StopReason = "refusal"
+	Cancelled       StopReason = "cancelled"
+)
+
+// Turn ends that the recorded vocabulary has no word for.
+const (
+	endMaxSteps = "max-steps"
+	endRefusal  = "refusal"
+)
+
+// TurnError is a turn that failed: the provider or the log did. The session can
+// be prompted again unless its log is broken.
+type TurnError struct {
+	Message string
+	Code    string // the provider's code, if any
+	Err     error
+}
+
+// Error is the message; it says what to do next where somebody can.
+func (e *TurnError) Error() string { return e.Message }
+
+// Unwrap gives the cause.
+func (e *TurnError) Unwrap() error { return e.Err }
+
+// Prompt runs one turn and returns why it ended. When ctx ends, the turn is
+// cancelled: what runs is stopped and awaited, every call gets its result, and
+// the reason is Cancelled. A failure is a *TurnError.
+func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReason, error) {
+	s.turn++
+	if err := s.openTurn(prompt); err != nil {
+		return "", logFailure(err)
+	}
+	for step := int64(1); ; step++ {
+		if step > int64(s.cfg.MaxSteps) {
+			return MaxTurnRequests, s.endTurn(session.Data("kind", endMaxSteps, "limit", s.cfg.MaxSteps))
+		}
+		if ctx.Err() != nil {
+			return Cancelled, s.endTurn(session.Data("kind", endKind(ctx)))
+		}
+		out, err := s.step(ctx, step)
+		if err != nil {
+			return "", err
+		}
+		switch out {
+		case stepContinue:
+		case stepDone:
+			return EndTurn, s.endTurn(session.Data("kind", session.EndCompleted))
+		case stepMaxTokens:
+			return MaxTokens, s.endTurn(session.Data("kind", session.EndMaxTokens))
+		case stepRefused:
+			return Refusal, s.endTurn(session.Data("kind", endRefusal))
+		case stepCancelled:
+			return Cancelled, s.endTurn(session.Data("kind", endKind(ctx)))
+		}
+	}
+}
+
+// openTurn logs the prompt: turn/start, user/message, context parked by the turn
+// before, and the session's title on the first prompt.
+func (s *Session) openTurn(prompt []content.Block) error {
+	user := session.Data("kind", "user")
+	drafts := []session.Draft{
+		{Type: session.TypeTurnStart, Data: session.Data("turn", s.turn, "trigger", session.Data("kind", "message", "source", user))},
+		{Type: session.TypeUserMessage, Data: session.Data("content", content.ToValue(prompt), "source", user)},
+	}
+	for _, c := range s.parked {
+		drafts = append(drafts, contextDraft(c))
+	}
+	s.parked = nil
+	events, err := s.cfg.Log.AppendAll(drafts)
+	if err != nil {
+		return err
+	}
+	title := titleFrom(content.JoinText(prompt))
+	if s.titled || title == "" {
+		return nil
+	}
+	s.titled = true
+	_, err = s.append(session.TypeTitle, session.Data("title", title, "messageSeqs", []any{events[1].Seq}, "source", session.Data("kind", "fallback")))
+	return err
+}
+
+// endTurn logs the end. Its error is the turn's.
+func (s *Session) endTurn(reason jsonvalue.Value) error {
+	if _, err := s.append(session.TypeTurnEnd, session.Data("turn", s.turn, "reason", reason)); err != nil {
+		return logFailure(err)
+	}
+	return nil
+}
+
+// failTurn ends step and turn because of the provider.
+func (s *Session) failTurn(step int64, cause error) error {
+	failure := model.AsError(cause)
+	if err := s.endStep(step); err != nil {
+		return err
+	}
+	if err := s.endTurn(session.Data("kind", session.EndError, "step", step, "failure", failure.Value())); err != nil {
+		return err
+	}
+	return &TurnError{Message: failure.Message, Code: failure.Code, Err: cause}
+}
+
+func (s *Session) endStep(step int64) error {
+	if _, err := s.append(session.TypeStepEnd, session.Data("turn", s.turn, "step", step)); err != nil {
+		return logFailure(err)
+	}
+	return nil
+}
+
+// logFailure is the turn's error when the session log cannot be written.
+func logFailure(err error) error {
+	return &TurnError{Message: fmt.Sprintf("the session log could not be written: %v", err), Code: "SESSION_LOG", Err: err}
+}
