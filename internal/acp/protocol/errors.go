@@ -51,7 +51,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 // that has no JSON form leaves the data as it was.
 func (e *Error) WithData(v any) *Error {
 	c := *e
-	if b, err := json.Marshal(v); err == nil {
+	if b, err := encode(v); err == nil {
 		c.Data = b
 	}
 	return &c
