@@ -13,7 +13,7 @@ func TestExtremes(t *testing.T) {
 	fill := func(unit string) string { return strings.Repeat(unit, (MaxSource-200)/len(unit)) }
 	for name, source := range map[string]string{
 		"member chain": "a" + fill(".a"), "call chain": "a" + fill("()"), "index chain": "a" + fill("[0]"),
-		"optional chain": "a" + fill("?.a"), "sum": "1" + fill("+1"), "comma": "1" + fill(",1"),
+		"optional chain": "a" + fill("?.a"), "sum": "1" + fill("+1"), "comma": "1" + fill(",1"), "short comma": "1" + strings.Repeat(",1", 9990), "short chain": "a" + strings.Repeat(".a", 9990), "short calls": "a" + strings.Repeat("(1)", 9900), "data": "return [" + fill("[1,2],") + "]",
 		"logical": "1" + fill("||1"), "nullish": "1" + fill("??1"), "else if": "if(1){}" + fill("else if(1){}"),
 		"non-null": "a" + fill("!"), "tagged": "a" + fill("``"), "labels": fill("a:"), "semicolons": fill(";"),
 		"not": fill("!"), "minus": fill("- "), "arrow": fill("a=>"), "arrow breaks": fill("a=>\n"), "conditional": fill("a?b:"),

@@ -55,6 +55,10 @@ type level struct {
 	// nested counts what nests inside one statement or element without a
 	// bracket: prefix operators, arrows, conditionals, assignments.
 	nested int
+	// list: this is a [ ], where commas are free. Elsewhere each costs the
+	// parser like a link, and a quarter of a million of them hours.
+	list   bool
+	commas int
 	// chain counts the links of the statement's or element's expressions.
 	chain int
 	// control: a statement that began with if, for or the like is not over, so
@@ -146,7 +150,7 @@ func (s *scanner) token(c byte) error {
 	case '(', '[', '{':
 		s.i++
 		s.link()
-		s.levels = append(s.levels, level{})
+		s.levels = append(s.levels, level{list: c == '['})
 		s.operand = false
 		s.fresh = c == '{'
 	case ')', ']', '}':
@@ -175,6 +179,11 @@ func (s *scanner) token(c byte) error {
 		s.operand = false
 		s.fresh = c == ';'
 		s.settle()
+		if top := &s.levels[len(s.levels)-1]; c == ';' {
+			top.commas = 0
+		} else if top.commas++; top.commas > maxChain && !top.list {
+			return tooDeep(s.text, s.i, fmt.Sprintf("more than %d commas in one expression", maxChain))
+		}
 	case '"', '\'':
 		s.quoted(c)
 		s.operand = true
