@@ -187,7 +187,7 @@ func (v Value) sizeHint() int {
 			size += len(e.s) + 1
 			switch e.kind {
 			case StringKind:
-				size += 2 + len(e.s)/8 // some escapes
+				size += 2 + len(e.s)/6 // some escapes
 			case BoolKind, NullKind:
 				size += 5
 			}

@@ -35,7 +35,6 @@ func MustFromGo(x any) Value {
 }
 
 type goFrame struct {
-	arr    []any
 	vals   []Value
 	keys   []string // object frames only
 	object bool

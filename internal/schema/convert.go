@@ -108,8 +108,11 @@ func convertNode(v jsonvalue.Value, path string, property bool, depth int) (json
 	}
 	for _, key := range annotationKeys {
 		a := v.Get(key)
-		if s, ok := a.Str(); ok && s == "" && key == "description" {
+		if s, ok := a.Str(); ok && s == "" && key != "default" {
 			continue
+		}
+		if key == "examples" && !a.IsUndefined() && !a.IsArray() {
+			return none, authorError("%s.examples must be an array", path)
 		}
 		add(key, a)
 	}

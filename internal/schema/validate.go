@@ -3,6 +3,7 @@ package schema
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
@@ -18,8 +19,7 @@ type Validator struct {
 // properties in schema order, then undeclared keys. Paths begin with label, as
 // in label.a[2]. nil means v is valid. A valid value costs no allocation.
 func (val *Validator) Validate(v jsonvalue.Value, label string) []string {
-	r := run{root: label, prefix: label}
-	return r.validate(val.root, v)
+	return validate(val.root, v, label, label)
 }
 
 // ParamsValidator checks a typed tool's arguments. It is immutable and safe
@@ -51,8 +51,7 @@ func (p *ParamsValidator) JSONSchema() jsonvalue.Value { return p.schema }
 // R9.4). Extra keys pass unless their object is closed, defaults are not
 // applied, and an explicit null is present.
 func (p *ParamsValidator) ValidateArgs(args jsonvalue.Value) []string {
-	r := run{root: "arguments"}
-	return r.validate(p.root, args)
+	return validate(p.root, args, "arguments", "")
 }
 
 // Check is ValidateArgs as an error: nil or an *[ArgsError].
@@ -80,9 +79,22 @@ type frame struct {
 	matched int // branches of a union that matched so far
 }
 
-func (r *run) validate(n *node, v jsonvalue.Value) []string {
-	var local [12]frame
-	r.stack = local[:0]
+var runs = sync.Pool{New: func() any { return &run{stack: make([]frame, 0, 16)} }}
+
+func validate(n *node, v jsonvalue.Value, root, prefix string) []string {
+	r := runs.Get().(*run)
+	r.root, r.prefix = root, prefix
+	r.walk(n, v)
+	out := r.out
+	if cap(r.stack) <= 1024 {
+		clear(r.stack[:cap(r.stack)]) // keep the room, not the values
+		*r = run{stack: r.stack[:0], unions: r.unions[:0]}
+		runs.Put(r)
+	}
+	return out
+}
+
+func (r *run) walk(n *node, v jsonvalue.Value) {
 	r.visit(n, v)
 	for len(r.stack) > 0 {
 		f := &r.stack[len(r.stack)-1]
@@ -95,7 +107,6 @@ func (r *run) validate(n *node, v jsonvalue.Value) []string {
 			r.union(f)
 		}
 	}
-	return r.out
 }
 
 // visit checks v alone, and opens a frame when there is more to look at. It
