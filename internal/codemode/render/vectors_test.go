@@ -1,48 +1,22 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"fmt"
 	"testing"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/vectors"
 )
 
-// loadVectors reads one file of the optional shared test vectors.
-func loadVectors(t *testing.T, file string, strict bool, into any) {
-	t.Helper()
-	dir := os.Getenv("DSH_ACP_VECTORS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "vectors")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, file))
-	if err != nil {
-		t.Skipf("shared test vectors are not here (set DSH_ACP_VECTORS): %v", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if strict {
-		d.DisallowUnknownFields()
-	}
-	if err := d.Decode(into); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+type ledgerVector struct {
+	vectors.Base
+	Function string            `json:"function"`
+	Args     []jsonvalue.Value `json:"args"`
+	Expect   jsonvalue.Value   `json:"expect"`
 }
 
 func TestLedgerVectors(t *testing.T) {
-	var file struct {
-		Format, What string
-		Vectors      []struct {
-			ID, Function, Note string
-			Args               []jsonvalue.Value
-			Expect             jsonvalue.Value
-		}
-	}
-	loadVectors(t, "output-ledger.json", true, &file)
-	if len(file.Vectors) == 0 {
-		t.Fatal("no vectors in the file")
-	}
 	// count turns a size and whether it fits into what the vectors expect.
 	count := func(n int, ok bool) jsonvalue.Value {
 		if !ok {
@@ -50,67 +24,76 @@ func TestLedgerVectors(t *testing.T) {
 		}
 		return jsonvalue.Int(int64(n))
 	}
-	for _, v := range file.Vectors {
-		t.Run(v.ID, func(t *testing.T) {
-			limit, ok := v.Args[1].Int64()
-			if !ok {
-				t.Fatalf("the limit is no integer: %s", v.Args[1])
-			}
-			text, _ := v.Args[0].Str()
-			var got jsonvalue.Value
-			switch v.Function {
-			case "jsonStringBytesUpTo":
-				got = count(StringBytes(text, int(limit)))
-			case "jsonValueBytesUpTo":
-				got = count(ValueBytes(v.Args[0], int(limit)))
-			case "truncateJsonStringBytes":
-				got = jsonvalue.StringWTF8(TruncateString(text, int(limit)))
-			default:
-				t.Fatalf("unknown function %q", v.Function)
-			}
-			if !got.Equal(v.Expect) {
-				t.Errorf("%s(%s, %d) = %s, want %s", v.Function, v.Args[0], limit, got, v.Expect)
-			}
-		})
-	}
+	vs := vectors.Load[ledgerVector](t, "output-ledger.json")
+	vectors.Run(t, vs, nil, func(_ *testing.T, v ledgerVector) error {
+		limit, ok := v.Args[1].Int64()
+		if !ok {
+			return fmt.Errorf("the limit is no integer: %s", v.Args[1])
+		}
+		text, _ := v.Args[0].Str()
+		var got jsonvalue.Value
+		switch v.Function {
+		case "jsonStringBytesUpTo":
+			got = count(StringBytes(text, int(limit)))
+		case "jsonValueBytesUpTo":
+			got = count(ValueBytes(v.Args[0], int(limit)))
+		case "truncateJsonStringBytes":
+			got = jsonvalue.StringWTF8(TruncateString(text, int(limit)))
+		default:
+			return fmt.Errorf("unknown function %q", v.Function)
+		}
+		if !got.Equal(v.Expect) {
+			return fmt.Errorf("%s(%s, %d) = %s, want %s", v.Function, v.Args[0], limit, got, v.Expect)
+		}
+		return nil
+	})
 }
 
-// TestProgramVectors renders the values of the recorded programs: what a
-// program printed and returned must give the recorded text.
+// programVector is a recorded program. What it printed and returned, and the
+// text made of that, is all this package is about.
+type programVector struct {
+	vectors.Base
+	Expect struct {
+		IsError bool            `json:"isError"`
+		Text    *string         `json:"text"`
+		Value   jsonvalue.Value `json:"value"`
+
+		ErrorCode        json.RawMessage `json:"errorCode"`
+		FailureKind      json.RawMessage `json:"failureKind"`
+		MessageFirstLine json.RawMessage `json:"messageFirstLine"`
+		CapturedOutput   json.RawMessage `json:"capturedOutput"`
+		Events           json.RawMessage `json:"events"`
+		BodyOrder        json.RawMessage `json:"bodyOrder"`
+		Contexts         json.RawMessage `json:"contexts"`
+		ConcludesTurn    json.RawMessage `json:"concludesTurn"`
+	} `json:"expect"`
+	Group, Program, Parity, EventOrder string
+	Options                            json.RawMessage
+}
+
 func TestProgramVectors(t *testing.T) {
-	var file struct {
-		Vectors []struct {
-			ID     string
-			Expect struct {
-				IsError bool
-				Text    *string
-				Value   jsonvalue.Value
-			}
-		}
-	}
-	loadVectors(t, "code-mode-programs.json", false, &file)
+	vs := vectors.Load[programVector](t, "code-mode-programs.json")
 	rendered := 0
-	for _, v := range file.Vectors {
+	vectors.Run(t, vs, nil, func(t *testing.T, v programVector) error {
 		if v.Expect.IsError || v.Expect.Text == nil || v.Expect.Value.IsUndefined() {
-			continue
+			t.Skip("no value to render")
 		}
 		rendered++
-		t.Run(v.ID, func(t *testing.T) {
-			var logs []string
-			for _, s := range v.Expect.Value.Get("logs").Elements() {
-				text, _ := s.Str()
-				logs = append(logs, text)
-			}
-			result := v.Expect.Value.Get("result")
-			if got := Text(logs, result); got != *v.Expect.Text {
-				t.Errorf("\n got %q\nwant %q", got, *v.Expect.Text)
-			}
-			if got := Outcome(logs, result); !got.Equal(v.Expect.Value) {
-				t.Errorf("outcome %s, want %s", got, v.Expect.Value)
-			}
-		})
-	}
+		var logs []string
+		for _, s := range v.Expect.Value.Get("logs").Elements() {
+			text, _ := s.Str()
+			logs = append(logs, text)
+		}
+		result := v.Expect.Value.Get("result")
+		if got := Text(logs, result); got != *v.Expect.Text {
+			return fmt.Errorf("\n got %q\nwant %q", got, *v.Expect.Text)
+		}
+		if got := Outcome(logs, result); !got.Equal(v.Expect.Value) {
+			return fmt.Errorf("outcome %s, want %s", got, v.Expect.Value)
+		}
+		return nil
+	})
 	if rendered == 0 {
-		t.Fatal("no vector with a text and a value")
+		t.Error("no vector with a text and a value")
 	}
 }

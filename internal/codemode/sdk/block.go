@@ -1,8 +1,13 @@
 package sdk
 
-import "github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+import (
+	"math"
+	"unicode/utf8"
 
-// The parts of a block that are the same for every tool set (C3.2).
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+)
+
+// The parts of a block that are the same for every tool set (C3.2), all ASCII.
 const (
 	blockJSONValue = "type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }\n\n"
 
@@ -23,25 +28,43 @@ declare const tools: {
 // Block returns the TypeScript declarations of a tool set (C3.2), without the
 // fence around them. The order of the tools does not matter.
 func Block(tools []Tool) string {
-	return string(appendBlock(nil, sorted(tools)))
+	out, _ := appendBlock(nil, sorted(tools), -1)
+	return string(out)
 }
 
-// appendBlock is Block for tools already sorted.
-func appendBlock(out []byte, tools []Tool) []byte {
+// appendBlock is Block for tools already sorted. It gives up, and returns
+// false, once the block has more characters than the limit; negative, none.
+func appendBlock(out []byte, tools []Tool, limit int) ([]byte, bool) {
+	if limit < 0 {
+		limit = math.MaxInt
+	}
 	e := emitter{out: append(out, blockJSONValue...)}
-	e.toolMap("ToolArgsMap", tools, func(t *Tool) {
+	fits := e.budget(len(out), limit-len(blockTail))
+	ok := e.toolMap("ToolArgsMap", tools, fits, func(t *Tool) {
 		e.out = appendDoc(e.out, t.Description, 1)
 		e.toolType(t.Name, t.Parameters)
 	})
 	e.out = append(e.out, "\n\n"...)
-	e.toolMap("ToolOutputMap", tools, func(t *Tool) {
+	ok = ok && e.toolMap("ToolOutputMap", tools, fits, func(t *Tool) {
 		e.toolType(t.Name, t.Output)
 	})
-	return append(e.out, blockTail...)
+	ok = ok && fits()
+	return append(e.out, blockTail...), ok
 }
 
-// toolMap prints one interface with a member a tool.
-func (e *emitter) toolMap(name string, tools []Tool, member func(*Tool)) {
+// budget returns a function that tells whether the text from start on has at
+// most limit characters. Each call counts only what is new.
+func (e *emitter) budget(start, limit int) (fits func() bool) {
+	counted, chars := start, 0
+	return func() bool {
+		chars += utf8.RuneCount(e.out[counted:])
+		counted = len(e.out)
+		return chars <= limit
+	}
+}
+
+// toolMap prints one interface with a member a tool, as far as it fits.
+func (e *emitter) toolMap(name string, tools []Tool, fits func() bool, member func(*Tool)) bool {
 	e.out = append(e.out, "interface "...)
 	e.out = append(e.out, name...)
 	e.out = append(e.out, " {"...)
@@ -50,8 +73,12 @@ func (e *emitter) toolMap(name string, tools []Tool, member func(*Tool)) {
 	}
 	for i := range tools {
 		member(&tools[i])
+		if !fits() {
+			return false
+		}
 	}
 	e.out = append(e.out, '}')
+	return true
 }
 
 // toolType prints one line of a toolMap.

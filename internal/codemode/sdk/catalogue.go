@@ -102,11 +102,7 @@ func (c *Catalogue) Describe(name string) (string, error) {
 	if i, ok := c.byName[name]; ok {
 		return Declaration(c.tools[i]), nil
 	}
-	err := &UnknownToolError{Name: name}
-	for _, m := range c.Search(name, 3) {
-		err.Nearest = append(err.Nearest, m.Name)
-	}
-	return "", err
+	return "", &UnknownToolError{Name: name, Nearest: c.Nearest(name)}
 }
 
 // UnknownToolError says that no tool has a name, and which ones come near.

@@ -119,6 +119,45 @@ func TestDescribeUnknown(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	c := NewCatalogue(searchTools(t))
+	for name, want := range map[string][]string{
+		"raed":                {"read"},
+		"Read":                {"read"},
+		"readMany":            {"read_many"},
+		"slack_post_message":  {"slack.post-message"},
+		"create_pull_request": {"createPullRequest"},
+		"github_list_isues":   {"github_list_issues"},
+		"new_issue_in_github": {"github_create_issue"},
+		"zzz":                 {},
+		"":                    {},
+		"_":                   {},
+		"éé":                  {},
+	} {
+		got := c.Nearest(name)
+		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) || len(want) == 0 && len(got) > 0 {
+			t.Errorf("%q: got %q, want %q first", name, got, want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "bc", 1}, {"abc", "xabc", 1}, {"kitten", "sitting", 3}} {
+		if got := editDistance(c.a, c.b, 9); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+		if got := editDistance(c.b, c.a, 9); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.b, c.a, got, c.want)
+		}
+	}
+	if got := editDistance("a", "abcdef", 2); got <= 2 {
+		t.Errorf("over the limit, yet %d", got)
+	}
+}
+
 func TestSplitWords(t *testing.T) {
 	for in, want := range map[string][]string{
 		"createPullRequest": {"create", "pull", "request"},

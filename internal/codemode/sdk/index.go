@@ -20,17 +20,20 @@ const (
 func appendIndex(out []byte, tools []Tool, limit int) []byte {
 	lines := make([]string, len(tools))
 	for _, line := range []func(*Tool) string{fullLine, plainLine, nameLine} {
+		clear(lines) // those of a level that was given up
 		total := 0
 		for i := range tools {
 			lines[i] = line(&tools[i])
-			total += utf8.RuneCountInString(lines[i]) + 1
+			if total += utf8.RuneCountInString(lines[i]) + 1; total > limit {
+				break
+			}
 		}
 		if total <= limit {
 			break
 		}
 	}
 	left := limit
-	for i, line := range lines {
+	for i, line := range lines { // names beyond the limit are not even made
 		left -= utf8.RuneCountInString(line) + 1
 		if i > 0 {
 			out = append(out, '\n')

@@ -23,8 +23,10 @@ type keywords struct {
 // not change a type.
 func readKeywords(s jsonvalue.Value) keywords {
 	var k keywords
-	for name, v := range s.Members() {
-		switch name {
+	for i := range s.Len() { // MemberAt is inlined, an iterator here is not
+		m := s.MemberAt(i)
+		v := m.Value
+		switch m.Key {
 		case "description":
 			k.description, _ = v.Str()
 		case "type":

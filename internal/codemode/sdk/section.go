@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // DefaultMaxChars is how many characters of declarations a prompt carries
@@ -81,7 +80,12 @@ func Section(tools []Tool, o Options) string {
 // section writes the text for tools already sorted.
 func section(tools []Tool, o Options) (text string, indexed bool) {
 	const perTool = 768 // a guess; the buffer grows if need be
-	out := make([]byte, 0, 8<<10+perTool*len(tools))
+	limit := o.maxChars()
+	room := perTool * len(tools)
+	if limit >= 0 {
+		room = min(room, 4*limit)
+	}
+	out := make([]byte, 0, 8<<10+room)
 	out = append(out, instructionsText...)
 	if o.MaxParallelCalls > 1 {
 		out = append(out, strings.ReplaceAll(parallelText, "MAX", strconv.Itoa(o.MaxParallelCalls))...)
@@ -93,9 +97,8 @@ func section(tools []Tool, o Options) (text string, indexed bool) {
 	around := len(out)
 	out = append(out, declaredText...)
 	out = append(out, "\n```ts\n"...)
-	start := len(out)
-	out = appendBlock(out, tools)
-	if limit := o.maxChars(); limit >= 0 && len(out)-start > limit && utf8.RuneCount(out[start:]) > limit {
+	out, fits := appendBlock(out, tools, limit)
+	if !fits {
 		out = append(out[:around], strings.ReplaceAll(indexedText, "COUNT", strconv.Itoa(len(tools)))...)
 		return string(appendIndex(out, tools, limit)), true
 	}
