@@ -115,7 +115,8 @@ func TestInbound(t *testing.T) {
 		// The shape of a newer protocol, and nonsense, count as nothing announced.
 		{MethodInitialize, `{"protocolVersion":2,"info":{"name":"x"},"capabilities":{"session":{}},"clientCapabilities":[1],"clientInfo":"x"}`, InitializeRequest{ProtocolVersion: 2}},
 		{MethodInitialize, `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":"yes","writeTextFile":null},"terminal":1,"auth":null,"elicitation":{"form":null,"url":true},"session":{"notices":true}}}`, InitializeRequest{ProtocolVersion: 1}},
-		{MethodInitialize, `{"protocolVersion":1,"clientInfo":{"name":"zed","title":"Zed","version":"1","_meta":{"platform":"x"}},"clientCapabilities":{
+		{
+			MethodInitialize, `{"protocolVersion":1,"clientInfo":{"name":"zed","title":"Zed","version":"1","_meta":{"platform":"x"}},"clientCapabilities":{
 			"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true,"_meta":{"gateway":true}},"elicitation":{"form":{},"url":{}},
 			"session":{"configOptions":{"boolean":{}},"notices":{},"compaction":{}},"_meta":{"terminal_output":true}}}`,
 			InitializeRequest{
@@ -126,11 +127,13 @@ func TestInbound(t *testing.T) {
 					BooleanOptions: true, Notices: true, Compaction: true,
 					Meta: Meta{"terminal_output": json.RawMessage("true")}, AuthMeta: Meta{"gateway": json.RawMessage("true")},
 				},
-			}},
+			},
+		},
 		{MethodAuthenticate, `{"methodId":"m","x":1}`, AuthenticateRequest{MethodID: "m"}},
 		{MethodSessionNew, `{"cwd":"/w"}`, SessionSetup{Cwd: "/w"}},
 		{MethodSessionNew, `{"cwd":"/w","mcpServers":null,"additionalDirectories":null,"_meta":null}`, SessionSetup{Cwd: "/w"}},
-		{MethodSessionNew, `{"cwd":"/w","additionalDirectories":["/x"],"mcpServers":[
+		{
+			MethodSessionNew, `{"cwd":"/w","additionalDirectories":["/x"],"mcpServers":[
 			{"name":"a","command":"/c","args":null,"env":null},
 			{"type":"stdio","name":"b","command":"/c","args":["x"],"env":[{"name":"A","value":""}]},
 			{"type":"http","name":"c","url":"u","headers":[{"name":"H","value":"v"}]},
@@ -143,15 +146,18 @@ func TestInbound(t *testing.T) {
 					{Transport: TransportHTTP, Name: "c", URL: "u", Headers: []NameValue{{"H", "v"}}},
 					{Transport: TransportSSE, Name: "d", URL: "u"},
 				},
-			}},
+			},
+		},
 		{MethodSessionLoad, `{"cwd":"/w","sessionId":"s","mcpServers":[]}`, SessionSetup{Cwd: "/w", SessionID: "s"}},
 		{MethodSessionList, ``, ListSessionsRequest{}},
 		{MethodSessionList, `{}`, ListSessionsRequest{}},
 		{MethodSessionList, `{"cwd":"/w","cursor":"c"}`, ListSessionsRequest{Cwd: "/w", Cursor: "c"}},
 		{MethodSessionCancel, `{"sessionId":"s"}`, SessionRequest{SessionID: "s"}},
 		{MethodSessionPrompt, `{"sessionId":"s","prompt":[]}`, PromptRequest{SessionID: "s"}},
-		{MethodSessionPrompt, `{"sessionId":"s","prompt":[{"type":"text","text":"","annotations":{"audience":5}},{"type":"image","data":"d","mimeType":"m","uri":null}]}`,
-			PromptRequest{SessionID: "s", Prompt: []ContentBlock{TextBlock(""), ImageBlock("d", "m")}}},
+		{
+			MethodSessionPrompt, `{"sessionId":"s","prompt":[{"type":"text","text":"","annotations":{"audience":5}},{"type":"image","data":"d","mimeType":"m","uri":null}]}`,
+			PromptRequest{SessionID: "s", Prompt: []ContentBlock{TextBlock(""), ImageBlock("d", "m")}},
+		},
 		{MethodSessionSetMode, `{"sessionId":"s","modeId":"m"}`, SetModeRequest{SessionID: "s", ModeID: "m"}},
 		{MethodSetConfigOption, `{"sessionId":"s","configId":"c","value":"v"}`, SetConfigOptionRequest{SessionID: "s", ConfigID: "c", Value: "v"}},
 		{MethodSetConfigOption, `{"sessionId":"s","configId":"c","type":"boolean","value":true}`, SetConfigOptionRequest{SessionID: "s", ConfigID: "c", Bool: &yes}},

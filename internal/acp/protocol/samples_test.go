@@ -123,7 +123,8 @@ func samples() []sample {
 
 		{"permission", "RequestPermissionRequest", RequestPermission{SessionID: "s1", ToolCall: fullCall.Change(), Options: List[PermissionOption]{
 			NewPermissionOption("allow-once", "Allow once", AllowOnce), NewPermissionOption("allow-always", "Always", AllowAlways),
-			NewPermissionOption("reject-once", "Reject", RejectOnce), {OptionID: "never", Name: "Never", Kind: RejectAlways, Meta: meta},
+			NewPermissionOption("reject-once", "Reject", RejectOnce),
+			{OptionID: "never", Name: "Never", Kind: RejectAlways, Meta: meta},
 		}, Meta: meta}},
 		{"fs/read", "ReadTextFileRequest", ReadTextFile{SessionID: "s1", Path: "/a"}},
 		{"fs/read lines", "ReadTextFileRequest", ReadTextFile{SessionID: "s1", Path: "/a", Line: 1, Limit: 2, Meta: meta}},

@@ -20,6 +20,9 @@ import (
 
 // TestMain fails when goroutines are left over.
 func TestMain(m *testing.M) {
+	if role := os.Getenv("WIRE_TEST_STDOUT"); role != "" {
+		stdoutChild(role)
+	}
 	code := m.Run()
 	for range 100 {
 		if !strings.Contains(stacks(), "internal/acp/wire.") {

@@ -81,8 +81,14 @@ func replyFrame(id []byte, member string, payload any) ([]byte, error) {
 	}
 	buf.Write(id)
 	buf.WriteString(`,"` + member + `":`)
+	start := buf.Len()
 	if err := appendJSON(&buf, payload); err != nil {
 		return nil, err
+	}
+	if string(buf.Bytes()[start:]) == "null" {
+		// No answer of ACP is null, and clients refuse one.
+		buf.Truncate(start)
+		buf.WriteString("{}")
 	}
 	buf.WriteString("}\n")
 	return buf.Bytes(), nil

@@ -86,9 +86,5 @@ func (p *peer) expect(want string) {
 
 // echo answers every request with its parameters.
 var echo = HandlerFunc(func(_ context.Context, _ *Conn, req *Request) {
-	if req.Params == nil {
-		_ = req.Reply(nil)
-		return
-	}
 	_ = req.Reply(req.Params)
 })

@@ -90,13 +90,10 @@ func (r *Request) Context() context.Context { return r.ctx }
 // request. It still has to be replied to.
 func (r *Request) CancelledByPeer() bool { return r.byPeer.Load() }
 
-// Reply sends the result, once, from any goroutine; nil is sent as {}, because
-// no result of ACP is null. To a notification it does nothing. It waits for
+// Reply sends the result, once, from any goroutine; nil, and whatever else would
+// be null, is sent as {}, because no result of ACP is null. To a notification it does nothing. It waits for
 // room when a peer that does not read has let even the reserve for replies fill.
 func (r *Request) Reply(result any) error {
-	if result == nil {
-		result = struct{}{}
-	}
 	return r.reply("result", result, nil)
 }
 
