@@ -27,6 +27,7 @@ func TestValue(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"string as it is", `"a \"b\"\n"`, "a \"b\"\n"},
 		{"null", `null`, "null"},
+		{"separators and surrogates", `{"\u2028":"\u2029é","\ud83d":"\ud83d"}`, "{\n  \"\u2028\": \"\u2029é\",\n  \"\\ud83d\": \"\\ud83d\"\n}"},
 		{"number as JavaScript writes it", `1E2`, "100"},
 		{"large number", `1e21`, "1e+21"},
 		{"empty containers inline", `[[],{}]`, "[\n  [],\n  {}\n]"},

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
@@ -71,7 +72,7 @@ func appendContainer(out []byte, v jsonvalue.Value) []byte {
 			x = f.v.At(i)
 		} else {
 			m := f.v.MemberAt(i)
-			out = append(out, jsonvalue.StringWTF8(m.Key).Canonical()...)
+			out = appendText(out, m.Key)
 			out = append(out, ':')
 			if level <= brokenLines {
 				out = append(out, ' ')
@@ -81,10 +82,27 @@ func appendContainer(out []byte, v jsonvalue.Value) []byte {
 		if k := x.Kind(); k == jsonvalue.ArrayKind || k == jsonvalue.ObjectKind {
 			open(x)
 		} else {
-			out = append(out, x.Canonical()...)
+			out = appendScalar(out, x)
 		}
 	}
 	return out
+}
+
+func appendScalar(out []byte, v jsonvalue.Value) []byte {
+	if s, ok := v.Str(); ok {
+		return appendText(out, s)
+	}
+	return append(out, v.Canonical()...)
+}
+
+// appendText writes a JSON string as JavaScript does, which leaves line and
+// paragraph separators as they are; texts without any take the way that does
+// not allocate.
+func appendText(out []byte, s string) []byte {
+	if strings.Contains(s, "\u2028") || strings.Contains(s, "\u2029") {
+		return append(out, jsonvalue.StringWTF8(s).Canonical()...)
+	}
+	return jsonvalue.AppendString(out, s)
 }
 
 // brackets are the two ends of a container.
