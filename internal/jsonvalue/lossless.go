@@ -36,6 +36,12 @@ func CheckLossless(v Value) error { return check(v, losslessReason) }
 func CheckJavaScript(v Value) error { return check(v, javaScriptReason) }
 
 func losslessReason(lit string) string {
+	// Without an exponent, so few digits cannot leave the range of a double.
+	if len(lit) < 300 && !strings.ContainsAny(lit, "eE") {
+		if lit[0] != '-' || strings.ContainsAny(lit, "123456789") {
+			return ""
+		}
+	}
 	f, err := strconv.ParseFloat(lit, 64)
 	switch {
 	case err != nil:

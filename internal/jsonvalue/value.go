@@ -385,6 +385,27 @@ func (v Value) IndexOf(key string) int {
 	return v.c.shape.find(key)
 }
 
+// IndexOfNear is [Value.IndexOf] for a caller who expects the key at position
+// near, as one walking records of equal layout does.
+func (v Value) IndexOfNear(key string, near int) int {
+	if v.kind != ObjectKind {
+		return -1
+	}
+	if keys := v.c.shape.keys; near >= 0 && near < len(keys) && keys[near] == key {
+		return near
+	}
+	return v.c.shape.find(key)
+}
+
+// KeyAt returns the key of the i-th member of an object; "" when i is out of
+// range or v is not an object.
+func (v Value) KeyAt(i int) string {
+	if v.kind != ObjectKind || i < 0 || i >= len(v.c.elems) {
+		return ""
+	}
+	return v.c.shape.keys[i]
+}
+
 // Get returns the member of that key; Undefined when absent or v is not an object.
 func (v Value) Get(key string) Value {
 	x, _ := v.Lookup(key)

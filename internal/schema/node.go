@@ -40,7 +40,8 @@ type node struct {
 	branches []*node
 
 	enum      []jsonvalue.Value
-	enumTexts map[string]struct{} // all members, when all are strings and many
+	texts     []string            // the members of a string's enum…
+	textSet   map[string]struct{} // …also as a set, when they are many
 	enumFail  string
 	constant  jsonvalue.Value
 	constFail string
@@ -64,16 +65,27 @@ func (n *node) finish() {
 	if n.enum != nil {
 		// Indent with no indentation is compact, in JavaScript's number format.
 		n.enumFail = " must be one of " + jsonvalue.Array(n.enum...).Indent("")
-		if n.kind == stringNode && len(n.enum) >= manyNames {
-			n.enumTexts = make(map[string]struct{}, len(n.enum))
-			for _, e := range n.enum {
-				s, _ := e.Str()
-				n.enumTexts[s] = struct{}{}
-			}
-		}
+		n.indexTexts()
 	}
 	if !n.constant.IsUndefined() {
 		n.constFail = " must be " + n.constant.Indent("")
+	}
+}
+
+func (n *node) indexTexts() {
+	for _, e := range n.enum {
+		s, ok := e.Str()
+		if !ok { // the older vocabulary mixes types
+			n.texts = nil
+			return
+		}
+		n.texts = append(n.texts, s)
+	}
+	if len(n.texts) >= manyNames {
+		n.textSet = make(map[string]struct{}, len(n.texts))
+		for _, s := range n.texts {
+			n.textSet[s] = struct{}{}
+		}
 	}
 }
 
@@ -153,10 +165,13 @@ func (n *node) check(v jsonvalue.Value) string {
 }
 
 func (n *node) member(v jsonvalue.Value) bool {
-	if n.enumTexts != nil {
-		s, _ := v.Str()
-		_, ok := n.enumTexts[s]
-		return ok
+	if n.texts != nil {
+		s, ok := v.Str()
+		if n.textSet != nil {
+			_, in := n.textSet[s]
+			return ok && in
+		}
+		return ok && slices.Contains(n.texts, s)
 	}
 	return slices.ContainsFunc(n.enum, v.Equal)
 }

@@ -76,7 +76,7 @@ type frame struct {
 	node    *node
 	value   jsonvalue.Value
 	next    int // the property, element or branch to visit next
-	matched int // branches of a union that matched so far
+	matched int // branches of a union that matched, or properties found, so far
 }
 
 var runs = sync.Pool{New: func() any { return &run{stack: make([]frame, 0, 16)} }}
@@ -125,8 +125,8 @@ func (r *run) visit(n *node, v jsonvalue.Value) (yield bool) {
 	r.stack = append(r.stack, frame{node: n, value: v})
 	if n.kind == objectNode {
 		// Missing properties come before anything below.
-		for _, name := range n.required {
-			if v.IndexOf(name) < 0 && r.report("missing required property ", "", name) {
+		for i, name := range n.required {
+			if v.IndexOfNear(name, i) < 0 && r.report("missing required property ", "", name) {
 				break
 			}
 		}
@@ -138,22 +138,20 @@ func (r *run) object(f *frame) {
 	n, v := f.node, f.value
 	for f.next < len(n.props) {
 		p := &n.props[f.next]
+		i := v.IndexOfNear(p.name, f.next)
 		f.next++
-		if p.node.kind == anyNode {
-			continue
-		}
-		i := v.IndexOf(p.name)
 		if i < 0 {
 			continue
 		}
-		if r.visit(p.node, v.At(i)) {
+		f.matched++
+		if p.node.kind != anyNode && r.visit(p.node, v.At(i)) {
 			return
 		}
 	}
-	if n.closed {
+	if n.closed && f.matched < v.Len() {
 		f.next = len(n.props) + 1 // the path now ends in what report is told
-		for key := range v.Members() {
-			if !n.declares(key) && r.report("", " is not a declared property (additionalProperties: false)", key) {
+		for i := range v.Len() {
+			if key := v.KeyAt(i); !n.declares(key) && r.report("", " is not a declared property (additionalProperties: false)", key) {
 				return
 			}
 		}
