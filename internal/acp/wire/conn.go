@@ -88,6 +88,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler, opts Opt
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.q = newQueue(opts.QueueFrames, opts.QueueBytes, opts.StallTimeout, c.cancel)
+	if opts.Trace != nil {
+		c.q.trace = func(line []byte) { opts.Trace(false, line[:len(line)-1]) }
+	}
 	go c.q.run(out)
 	s := &stream{c: c, lines: newLineReader(in, opts.MaxLine)}
 	// The library gets a context without an end of its own: when ctx ends, our
@@ -337,19 +340,9 @@ func (c *Conn) reject(id json.RawMessage, fault *protocol.Error) {
 		c.log.Debug("refusal not sent", "error", err)
 		return
 	}
-	if err := c.push(outFrame{line: line, room: len(line)}); err != nil {
+	if err := c.q.push(outFrame{line: line, room: len(line)}); err != nil {
 		c.log.Debug("refusal not sent", "error", err)
 	}
-}
-
-func (c *Conn) push(f outFrame) error {
-	if err := c.q.push(f); err != nil {
-		return err
-	}
-	if c.opts.Trace != nil {
-		c.opts.Trace(false, f.line[:len(f.line)-1])
-	}
-	return nil
 }
 
 // Flush waits until everything sent so far has been written, or ctx ends, or

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -288,6 +289,9 @@ func TestStalledPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		if _, err := io.WriteString(inW, "{\"id\":2,\"method\":\"m\"}\n"); err != nil {
+			t.Fatal(err) // it would wait for ever if the reader waited for room
+		}
 		errs := make(chan error, 3)
 		go func() { errs <- c.Notify("n", nil) }()
 		go func() { errs <- c.Notify("n", nil) }()
@@ -479,4 +483,53 @@ func TestConcurrentSenders(t *testing.T) {
 		last[m.Params.G]++
 	}
 	wg.Wait()
+}
+
+func TestTrace(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	p := serve(t, echo, Options{Trace: func(in bool, line []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprintf("%t %s", in, line))
+	}})
+	p.send(`{"id":1,"method":"m"} `)
+	p.recv()
+	p.send("{bad")
+	p.recv()
+	mu.Lock()
+	defer mu.Unlock()
+	want := []string{
+		`true {"id":1,"method":"m"}`, `false {"jsonrpc":"2.0","id":1,"result":{}}`,
+		`true {bad`, `false {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: invalid character 'b' looking for beginning of object key string at byte 2 of the line"}}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// invalidMessage refuses to be sent.
+type invalidMessage struct{}
+
+func (invalidMessage) Validate() error { return errors.New("title is empty") }
+
+func TestInvalidMessagesAreNotSent(t *testing.T) {
+	p := serve(t, HandlerFunc(func(_ context.Context, _ *Conn, req *Request) {
+		if err := req.Reply(invalidMessage{}); err == nil || !strings.Contains(err.Error(), "title is empty") {
+			t.Errorf("reply: %v", err)
+		}
+	}), Options{})
+	if err := p.conn.Notify("n", invalidMessage{}); err == nil || !strings.Contains(err.Error(), "title is empty") {
+		t.Errorf("notify: %v", err)
+	}
+	if _, err := p.conn.Call(t.Context(), "m", invalidMessage{}); err == nil || !strings.Contains(err.Error(), "title is empty") {
+		t.Errorf("call: %v", err)
+	}
+	// Text that is no UTF-8 is repaired: a frame has to be.
+	if err := p.conn.Notify("n", map[string]json.RawMessage{"raw": json.RawMessage("\"a\xffb\"")}); err != nil {
+		t.Error(err)
+	}
+	p.expect(`{"jsonrpc":"2.0","method":"n","params":{"raw":"a�b"}}`)
+	p.send(`{"id":1,"method":"m"}`)
+	p.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error: the answer could not be encoded"}}`)
 }

@@ -35,9 +35,10 @@ type Options struct {
 	FlushTimeout time.Duration
 	// Logger gets what the connection has to say; nil discards it.
 	Logger *slog.Logger
-	// Trace, if not nil, is called with every line as it is read (in true) and
-	// as it is queued (in false), without the line end. It must not keep or
-	// change the bytes, must not block, and is called from several goroutines.
+	// Trace, if not nil, is called with every line after it was read (in true)
+	// and before it is written (in false), without the line end, from two
+	// goroutines. It must not keep or change the bytes, and must not block. Lines
+	// that were skipped for their length are not shown.
 	Trace func(in bool, line []byte)
 }
 

@@ -39,6 +39,7 @@ type queue struct {
 	maxFrames, maxBytes int
 	stall               time.Duration
 	onDead              func(error)
+	trace               func(line []byte) // may be nil
 
 	mu       sync.Mutex
 	frames   []outFrame
@@ -205,6 +206,9 @@ func (q *queue) run(w io.Writer) {
 		f, ok := q.pop()
 		if !ok {
 			return
+		}
+		if q.trace != nil {
+			q.trace(f.line)
 		}
 		n, err := w.Write(f.line)
 		if err == nil && n < len(f.line) {

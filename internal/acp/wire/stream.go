@@ -126,7 +126,7 @@ func (s *stream) WriteObject(any) error {
 	if frame.line == nil {
 		return errors.New("wire: a message without a line")
 	}
-	return s.c.push(frame)
+	return s.c.q.push(frame)
 }
 
 // Close has nothing to do: Conn owns both ends.
