@@ -5,6 +5,8 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
+const textNoResult = "the result of this call was not recorded, so its outcome is unknown; verify before you retry it"
+
 // Messages folds a log to the conversation a model is sent: the surface events
 // in the order their surfaceOps give them.
 //
@@ -108,7 +110,7 @@ func resultOf(call model.Part, after []entry) model.Message {
 	}
 	return model.Message{
 		Role:       model.RoleTool,
-		Content:    []model.Part{model.Text("Error: " + textOutcomeUnknown)},
+		Content:    []model.Part{model.Text("Error: " + textNoResult)},
 		ToolCallID: call.ID,
 		ToolName:   call.Name,
 		IsError:    true,

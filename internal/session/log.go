@@ -29,7 +29,8 @@ const (
 // Options tune a log. The zero value is right for most uses.
 type Options struct {
 	Sync Sync
-	// Logger is told of subscribers that panic; nil means slog.Default().
+	// Logger is told of subscribers that panic and of folders that cannot be
+	// listed; nil means slog.Default().
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -83,6 +84,13 @@ func (o Options) now() time.Time {
 		return o.Now()
 	}
 	return time.Now()
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Logger != nil {
+		return o.Logger
+	}
+	return slog.Default()
 }
 
 func fill(h Header, now time.Time) Header {
@@ -357,11 +365,7 @@ func (l *Log) subscribed(s *subscriber) bool {
 func (l *Log) call(s *subscriber, e Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			logger := l.opts.Logger
-			if logger == nil {
-				logger = slog.Default()
-			}
-			logger.Error("a session log subscriber panicked",
+			l.opts.logger().Error("a session log subscriber panicked",
 				"session", l.header.ID, "event", e.Type, "seq", e.Seq, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()

@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
@@ -50,12 +51,12 @@ func Repair(events []Event) []Draft {
 			text, name, code = textNotStarted, NameNotStarted, CodeNotStarted
 			seq = next
 			add(Draft{Type: TypeToolCall, Data: Data(
-				"turn", t.turn, "step", c.step, "callId", c.id, "name", c.name, "arguments", c.arguments)})
+				"turn", t.turn, "step", c.step, "callId", text8(c.id), "name", text8(c.name), "arguments", text8(c.arguments))})
 		}
 		add(Draft{
 			Type: TypeToolResult,
 			Data: Data(
-				"turn", t.turn, "step", c.step, "callId", c.id,
+				"turn", t.turn, "step", c.step, "callId", text8(c.id),
 				"content", model.PartsValue([]model.Part{model.Text("Error: " + text)}),
 				"isError", true,
 				"error", Data("name", name, "code", code)),
@@ -63,18 +64,23 @@ func Repair(events []Event) []Draft {
 			Sources:   []int64{seq},
 		})
 	}
-	if t.step > 0 {
+	if t.inStep {
 		add(Draft{Type: TypeStepEnd, Data: Data("turn", t.turn, "step", t.step)})
 	}
 	add(Draft{Type: TypeTurnEnd, Data: Data("turn", t.turn, "reason", Data("kind", EndInterrupted))})
 	return drafts
 }
 
+// text8 keeps the lone surrogates that a model may have put in an id: what
+// pairs a result with its call must not change.
+func text8(s string) jsonvalue.Value { return jsonvalue.StringWTF8(s) }
+
 // turnState is what is known of the turn that is open at the end of a log.
 type turnState struct {
-	turn  int64
-	step  int64 // the open step, 0 when none is
-	calls []*callState
+	turn   int64
+	step   int64 // the last step
+	inStep bool  // whether it is open
+	calls  []*callState
 }
 
 // callState is one call of the open turn.
@@ -111,9 +117,9 @@ func openTurn(events []Event) *turnState {
 func (t *turnState) take(e Event) {
 	switch e.Type {
 	case TypeStepStart:
-		t.step = e.Step()
+		t.step, t.inStep = e.Step(), true
 	case TypeStepEnd:
-		t.step = 0
+		t.inStep = false
 	case TypeAssistantMessage:
 		for _, block := range e.Data.Get("content").Elements() {
 			if block.GetString("type") == string(model.PartToolCall) {

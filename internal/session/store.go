@@ -6,12 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Store is a folder of session logs.
 type Store struct {
 	dir  string
 	opts Options
+
+	listing sync.Mutex // guards the index file against this process
 }
 
 // logName is the log's file name inside the session's folder.
