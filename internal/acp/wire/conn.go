@@ -51,6 +51,7 @@ type Conn struct {
 
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelCauseFunc
+	ready   chan struct{} // closed when jc is set: the reader may begin
 	closing chan struct{} // closed by Close: the reader may return
 	closed  chan struct{} // closed when Close is done
 	once    sync.Once
@@ -83,7 +84,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler, opts Opt
 	opts = opts.withDefaults()
 	c := &Conn{
 		opts: opts, log: opts.Logger, handler: h, in: in, out: out,
-		closing: make(chan struct{}), closed: make(chan struct{}),
+		ready: make(chan struct{}), closing: make(chan struct{}), closed: make(chan struct{}),
 		requests: map[uint64]*Request{}, calls: map[uint64]*call{},
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -97,6 +98,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, h Handler, opts Opt
 	// side still writes what it owes, until Close.
 	c.jc = jsonrpc2.NewConn(context.WithoutCancel(ctx), s, libraryHandler{c, s},
 		jsonrpc2.OnSend(s.onSend), jsonrpc2.SetLogger(libraryLogger{c.log}))
+	close(c.ready)
 	return c
 }
 

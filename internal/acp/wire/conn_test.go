@@ -72,6 +72,26 @@ func TestOneRequestAgainAndAgain(t *testing.T) {
 	p.expect(`{"jsonrpc":"2.0","id":1,"result":"first"}`)
 }
 
+func TestInputThatIsThereAtOnce(t *testing.T) {
+	// The first request can come before Serve has returned; its handler must
+	// still find a whole connection.
+	for range 200 {
+		var out bytes.Buffer
+		c := Serve(t.Context(), strings.NewReader(`{"id":1,"method":"m"}`), &out, HandlerFunc(func(_ context.Context, c *Conn, req *Request) {
+			_ = c.Notify("n", nil)
+			_ = req.Reply(nil)
+		}), Options{})
+		<-c.Done()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"jsonrpc":"2.0","method":"n"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
+		if out.String() != want {
+			t.Fatalf("wrote %q", out.String())
+		}
+	}
+}
+
 func TestCall(t *testing.T) {
 	p := serve(t, echo, Options{})
 	type answer struct {

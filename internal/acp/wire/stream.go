@@ -38,6 +38,8 @@ type stream struct {
 // the end of input it tells the connection and waits for Close, because the
 // library would refuse to write from then on.
 func (s *stream) ReadObject(v any) error {
+	// The library reads before NewConn has returned.
+	<-s.c.ready
 	for {
 		line, err := s.lines.next()
 		switch {
