@@ -8,19 +8,22 @@ import (
 )
 
 func errAtMost(limit, got string) error { return fmt.Errorf("must be at most %s, got %s", limit, got) }
+
 func errAtLeast(limit, got string) error {
 	return fmt.Errorf("must be at least %s, got %s", limit, got)
 }
 
 func baseURL() *key {
-	return &key{name: "base_url", typ: "URL", initial: "the provider's own", doc: "Any server that speaks the provider's protocol, such as a local one.",
+	return &key{
+		name: "base_url", typ: "URL", initial: "the provider's own", doc: "Any server that speaks the provider's protocol, such as a local one.",
 		read: func(_ *reader, n *node) (change, error) {
 			v, err := parseText(n)
 			if err == nil {
 				err = checkURL(v)
 			}
 			return func(c *Config) { c.Model.BaseURL = v }, err
-		}}
+		},
+	}
 }
 
 func checkURL(v string) error {

@@ -1,0 +1,506 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrappers are programs that run the program named by their own words. Each
+// entry is one or more words. The list is about denials that must hold behind
+// them; a program that is missing here is still only allowed by a rule that
+// names it.
+var wrappers = sync.OnceValue(func() [][]string {
+	return splitLines(`
+env
+sudo
+doas
+su
+runuser
+pkexec
+nohup
+nice
+ionice
+timeout
+time
+stdbuf
+setsid
+strace
+ltrace
+command
+builtin
+exec
+eval
+trap
+alias
+hash
+complete
+compgen
+mapfile
+readarray
+coproc
+xargs
+parallel
+watch
+ssh
+chroot
+unshare
+nsenter
+flock
+script
+systemd-run
+busybox
+toybox
+rlwrap
+unbuffer
+fakeroot
+taskset
+chrt
+numactl
+valgrind
+perf
+hyperfine
+caffeinate
+arch
+setarch
+linux32
+linux64
+xvfb-run
+dbus-run-session
+firejail
+bwrap
+proot
+gdb
+entr
+at
+batch
+screen
+tmux
+torsocks
+proxychains
+start-stop-daemon
+npx
+bunx
+uvx
+source
+.
+npm exec
+npm x
+pnpm exec
+pnpm dlx
+yarn dlx
+yarn exec
+bun x
+uv run
+pipx run
+poetry run
+bundle exec
+direnv exec
+mise exec
+nix run
+nix shell
+nix develop
+docker exec
+docker run
+docker compose exec
+docker compose run
+podman exec
+podman run
+kubectl exec
+kubectl run
+git bisect
+git submodule
+git rebase
+git difftool
+git mergetool
+git filter-branch
+`)
+})
+
+var shells = []string{"bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"}
+
+// evaluators are built-ins that take a subscript apart, which runs the
+// commands inside it even when it was quoted.
+var evaluators = []string{"test", "[", "printf", "read", "unset", "declare", "typeset", "local", "export", "readonly", "wait", "getopts"}
+
+// rewires are built-ins after which later commands may mean something else.
+var rewires = []string{"set", "shopt", "enable", "hash", "alias", "unalias", "bind", "complete", "trap", "source", ".", "eval", "builtin", "exec", "fc", "read", "mapfile", "readarray", "getopts", "umask", "ulimit", "unset", "coproc"}
+
+func splitLines(text string) [][]string {
+	var out [][]string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		out = append(out, strings.Fields(line))
+	}
+	return out
+}
+
+// program is the bare name of the program, in lower case, since a file system
+// may not tell cases apart; "" when it is only known at run time.
+func program(w word) string {
+	text, ok := lastElement(w).static()
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(text)
+}
+
+// lastElement is what comes behind the last slash of a path.
+func lastElement(w word) word {
+	for i := len(w.symbols) - 1; i >= 0; i-- {
+		if w.symbols[i].char == '/' {
+			return w.after(i + 1)
+		}
+	}
+	return w
+}
+
+// wrapperLength says how many leading words make the command a wrapper: 0 when
+// it is none.
+func wrapperLength(words []word) int {
+	if len(words) == 0 {
+		return 0
+	}
+	name := program(words[0])
+	if name == "" {
+		return 0
+	}
+	if slices.Contains(shells, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
+		return 1
+	}
+	for _, w := range wrappers() {
+		if w[0] != name || len(words) < len(w) {
+			continue
+		}
+		match := true
+		for i := 1; i < len(w); i++ {
+			text, _ := words[i].static()
+			match = match && text == w[i]
+		}
+		if match {
+			if name == "command" && len(words) > 1 && isLookup(words[1]) {
+				return 0
+			}
+			return len(w)
+		}
+	}
+	return 0
+}
+
+func isLookup(w word) bool {
+	text, _ := w.static()
+	return text == "-v" || text == "-V"
+}
+
+// lookThrough finds the commands that a command runs, and marks the words that
+// an allow rule must spell out.
+func (p *parsing) lookThrough(c *Command, depth int) {
+	if len(c.words) == 0 {
+		return
+	}
+	first := c.words[0]
+	if _, static := first.static(); !static {
+		c.spelled = append(c.spelled, 0)
+	}
+	name := program(first)
+	if slices.Contains(rewires, name) && c.unsure == "" {
+		c.unsure = name + " changes how later commands run"
+	}
+	if slices.Contains(evaluators, name) {
+		for _, w := range c.words[1:] {
+			if w.index('[') > 0 && (w.dynamic || w.index('$') >= 0 || w.index('`') >= 0) {
+				c.unsure = name + " evaluates subscripts as code"
+			}
+		}
+	}
+	if n := wrapperLength(c.words); n > 0 {
+		for i := range n {
+			c.spelled = append(c.spelled, i)
+		}
+		p.wrapped(c, n, depth)
+		return
+	}
+	p.commandOptions(c, name, depth)
+}
+
+// wrapped tries what comes after a wrapper as a command of its own. Where its
+// options end is not always known, so every position counts for a denial.
+func (p *parsing) wrapped(c *Command, n, depth int) {
+	name := program(c.words[0])
+	rest := c.words[n:]
+	if depth >= maxDepth {
+		p.mystery("nested too deeply")
+		return
+	}
+	switch {
+	case slices.Contains(shells, name):
+		p.shellArguments(c, rest, depth)
+		return
+	case name == "eval" || name == "trap" || name == "alias":
+		p.evaluated(name, rest, depth)
+		return
+	}
+	position := programPosition(c.words[:n])
+	operands, valueNext := 0, false
+	for i, w := range rest {
+		if i >= maxWords {
+			p.mystery("more words than are looked at")
+			break
+		}
+		text, static := w.static()
+		option := static && (strings.HasPrefix(text, "-") || isAssignment(text) || isNumber(text)) || valueNext
+		valueNext = text == "-I" || text == "--replace"
+		atProgram := !option && operands == position
+		if !option {
+			operands++
+		}
+		if atProgram && (!static || strings.Contains(text, "{}")) {
+			p.mystery(name + " runs a program that is not known")
+		}
+		if static && strings.ContainsAny(text, " \t\n;&|<>(){}`$'\"\\") {
+			p.text(text, depth+1, true)
+			if strings.HasPrefix(text, "-") && len(text) > 2 {
+				p.text(text[2:], depth+1, true) // an option with its value, as in env -S'…'
+			}
+		}
+		if value := valueOf(w); value != "" {
+			p.text(value, depth+1, true)
+		}
+		if program(w) != "" {
+			p.hidden(rest[i:], depth+1)
+		}
+	}
+}
+
+// programPosition is the number of operands before the program that a wrapper
+// runs: a host, a container, a root folder. -1 when it takes none by position.
+func programPosition(wrapper []word) int {
+	first := program(wrapper[0])
+	switch first {
+	case "git", "complete", "compgen", "mapfile", "readarray", "source", ".", "hash", "nix":
+		return -1
+	case "ssh", "chroot", "flock", "docker", "podman", "kubectl", "taskset", "setarch":
+		return 1
+	}
+	return 0
+}
+
+// hidden adds a command that is run by another one.
+func (p *parsing) hidden(words []word, depth int) {
+	if p.full {
+		return
+	}
+	c := &Command{words: words, Hidden: true}
+	p.add(c)
+	// Every later position is tried by the caller already; what remains to be
+	// looked at is what this program does with texts.
+	name := program(words[0])
+	switch {
+	case depth >= maxDepth:
+	case slices.Contains(shells, name):
+		p.shellArguments(c, words[1:], depth)
+	case name == "eval" || name == "trap" || name == "alias":
+		p.evaluated(name, words[1:], depth)
+	case wrapperLength(words) == 0:
+		p.commandOptions(c, name, depth)
+	}
+}
+
+// valueOf gives the static text behind = in an option, such as --rsh=COMMAND.
+func valueOf(w word) string {
+	text, ok := w.static()
+	if !ok {
+		return ""
+	}
+	_, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return ""
+	}
+	value = strings.TrimPrefix(strings.TrimPrefix(value, "exec="), "!")
+	return value
+}
+
+func isAssignment(text string) bool { return strings.IndexByte(text, '=') > 0 }
+
+func isNumber(text string) bool {
+	digits := strings.TrimRight(text, "smhd")
+	return digits != "" && strings.Trim(digits, "0123456789.") == ""
+}
+
+// shellArguments reads bash -c TEXT, and notices a shell that takes its
+// commands from somewhere else.
+func (p *parsing) shellArguments(c *Command, rest []word, depth int) {
+	takesText, operand := false, false
+	for _, w := range rest {
+		text, static := w.static()
+		switch {
+		case takesText:
+			if static && !strings.Contains(text, "{}") {
+				p.text(text, depth+1, true)
+			} else {
+				p.mystery("the text of the shell is not known")
+			}
+			// Further words are its parameters; an option may still come first,
+			// as in bash -c -e TEXT, so all of them are read.
+			operand = true
+		case static && len(text) > 1 && (text[0] == '-' || text[0] == '+') && !strings.HasPrefix(text, "--"):
+			takesText = takesText || strings.Contains(text[1:], "c")
+		case static && strings.HasPrefix(text, "--"):
+		case !static || text == "-" || strings.HasPrefix(text, "/dev/"):
+			p.mystery("the shell reads commands that are not known")
+			operand = true
+		default:
+			operand = true
+		}
+	}
+	known := false
+	for _, r := range c.stdin {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			body := r.Hdoc
+			if r.Op == syntax.WordHdoc {
+				body = r.Word
+			}
+			if text, ok := bodyText(body); ok {
+				p.text(text, depth+1, true)
+				known = true
+			}
+		}
+	}
+	if !operand && !known {
+		p.mystery("the shell reads its commands from standard input")
+	}
+}
+
+// bodyText is the text of a here-document. File name patterns in it are plain
+// characters, and backslashes stay for the shell that reads it.
+func bodyText(w *syntax.Word) (string, bool) {
+	if w == nil {
+		return "", false
+	}
+	var b strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
+			continue
+		}
+		text := canonical(&syntax.Word{Parts: []syntax.WordPart{part}})
+		if text.dynamic {
+			return "", false
+		}
+		b.WriteString(text.String())
+	}
+	return b.String(), true
+}
+
+// evaluated reads what eval, trap and alias take.
+func (p *parsing) evaluated(name string, rest []word, depth int) {
+	var texts []string
+	for _, w := range rest {
+		if w.dynamic {
+			p.mystery(name + " runs a text that is not known")
+			return
+		}
+		text := w.String()
+		if name == "alias" {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		texts = append(texts, text)
+	}
+	if name == "eval" {
+		p.text(strings.TrimPrefix(strings.Join(texts, " "), "-- "), depth+1, true)
+		return
+	}
+	for _, text := range texts {
+		p.text(text, depth+1, true)
+	}
+}
+
+// commandOptions finds commands in the options of programs that are no
+// wrappers otherwise.
+func (p *parsing) commandOptions(c *Command, name string, depth int) {
+	for i, w := range c.words[1:] {
+		if p.full {
+			return
+		}
+		at := i + 1
+		text, static := w.static()
+		if !static {
+			continue
+		}
+		next := func() []word { return c.words[min(at+1, len(c.words)):] }
+		switch name {
+		case "find", "bfs":
+			switch text {
+			case "-exec", "-execdir", "-ok", "-okdir":
+				c.spelled = append(c.spelled, at)
+				p.optionCommand(next(), depth)
+			case "-delete", "-fprint", "-fprint0", "-fprintf", "-fls":
+				c.spelled = append(c.spelled, at)
+			}
+		case "fd", "fdfind":
+			if text == "-x" || text == "-X" || text == "--exec" || text == "--exec-batch" {
+				c.spelled = append(c.spelled, at)
+				p.optionCommand(next(), depth)
+			}
+		case "git", "hg", "jj":
+			option := strings.HasPrefix(text, "-")
+			if (text == "-c" || text == "--config-env") && at+1 < len(c.words) {
+				c.spelled = append(c.spelled, at, at+1)
+				p.value(c.words[at+1], depth)
+			} else if option && strings.Contains(text, "=") && (strings.HasPrefix(text, "-c") || strings.HasPrefix(text, "--u") || strings.HasPrefix(text, "--rec") || strings.HasPrefix(text, "--e") || strings.HasPrefix(text, "--config") || strings.HasPrefix(text, "--o")) && !strings.HasPrefix(text, "--oneline") {
+				c.spelled = append(c.spelled, at)
+				p.value(w, depth)
+			} else if option && (strings.HasPrefix(text, "--upload-p") || strings.HasPrefix(text, "--receive-p") || text == "--exec" || text == "--output") {
+				c.spelled = append(c.spelled, at)
+				p.optionCommand(next(), depth)
+			}
+		case "tar", "bsdtar", "gtar", "rsync", "scp", "sftp", "rg", "sort", "zip", "man", "cpio":
+			if strings.HasPrefix(text, "-") {
+				if value := valueOf(w); value != "" && len(value) < len(text) {
+					c.spelled = append(c.spelled, at)
+					p.text(value, depth+1, true)
+				} else if slices.Contains([]string{"-e", "--rsh", "-I", "--use-compress-program", "--to-command", "--pre", "--compress-program", "-S", "-o", "-TT", "-P", "-H"}, text) {
+					p.optionCommand(next(), depth)
+				}
+			}
+		}
+	}
+}
+
+// optionCommand reads the words behind an option as a command, and the first
+// of them as a text.
+func (p *parsing) optionCommand(words []word, depth int) {
+	if len(words) == 0 || depth >= maxDepth {
+		return
+	}
+	p.hidden(words, depth+1)
+	if text, ok := words[0].static(); ok {
+		if strings.ContainsAny(text, " \t\n;&|") {
+			p.text(text, depth+1, true)
+		}
+	} else {
+		p.mystery("an option names a program that is not known")
+	}
+	if n := wrapperLength(words); n > 0 {
+		p.wrapped(&Command{words: words, Hidden: true}, n, depth+1)
+	}
+}
+
+// value reads key=COMMAND.
+func (p *parsing) value(w word, depth int) {
+	i := w.index('=')
+	if i < 0 {
+		if w.dynamic {
+			p.mystery("an option sets a value that is not known")
+		}
+		return
+	}
+	text, ok := w.after(i + 1).static()
+	if !ok {
+		p.mystery("an option sets a value that is not known")
+		return
+	}
+	p.text(strings.TrimPrefix(text, "!"), depth+1, true)
+}
