@@ -5,6 +5,7 @@ package wire
 import (
 	"fmt"
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,9 +14,12 @@ import (
 // returns a file that writes where descriptor 1 wrote, and from then on
 // descriptor 1 and os.Stdout write to standard error. Nothing that prints, in
 // this process or in a child that inherits descriptor 1, can break a frame any
-// more. The returned file is not inherited by children, and since it is neither
-// descriptor 1 nor 2, a broken pipe is an error of Write and not a signal that
-// ends the process. Call it once, before anything is started.
+// more. The returned file is not inherited by children. Call it once, before
+// anything is started.
+//
+// A broken pipe becomes an error of Write in the whole process, also for
+// standard error: without that, the first log line after the editor has gone
+// would end the process before its clean-up. Children are not affected.
 func TakeStdout() (*os.File, error) {
 	frames, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -25,6 +29,9 @@ func TakeStdout() (*os.File, error) {
 		_ = unix.Close(frames)
 		return nil, err
 	}
+	// Catching the signal, and not ignoring it, is what children do not inherit.
+	// Nobody has to read the channel.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	os.Stdout = os.Stderr
 	return os.NewFile(uintptr(frames), "frames"), nil
 }

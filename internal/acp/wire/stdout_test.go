@@ -24,10 +24,12 @@ func stdoutChild(role string) {
 	}
 	if role == "broken" {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the reader of our output is gone
-		if _, err := frames.Write([]byte("x\n")); errors.Is(err, syscall.EPIPE) {
-			fmt.Fprint(os.Stderr, "broken pipe")
+		_, errOut := frames.Write([]byte("x\n"))
+		_, errLog := os.Stderr.Write([]byte("x\n"))
+		if errors.Is(errOut, syscall.EPIPE) && errors.Is(errLog, syscall.EPIPE) {
+			os.Exit(7)
 		}
-		os.Exit(0)
+		os.Exit(1)
 	}
 	fmt.Println("print")
 	_, _ = os.NewFile(1, "one").Write([]byte("fd1\n"))
@@ -67,8 +69,6 @@ func TestBrokenStdoutIsAnError(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), stdoutRole+"=broken")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,12 +77,17 @@ func TestBrokenStdoutIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_ = out.Close()
+	_ = log.Close()
 	_ = in.Close()
-	if err := cmd.Wait(); err != nil || errs.String() != "broken pipe" {
-		t.Errorf("%v: %q", err, errs.String())
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("the child ended with %v", cmd.ProcessState)
 	}
 }
