@@ -34,19 +34,27 @@ func MustFromGo(x any) Value {
 	return v
 }
 
+// goFrame is an open container: n children, of which next were visited.
 type goFrame struct {
 	vals   []Value
-	keys   []string // object frames only
+	keys   []string // of an object
 	object bool
 	lookup func(i int) any
 	n      int
 	next   int
-	id     uintptr
+	id     goID
 }
 
+// goID tells containers apart: a slice shares its pointer with its prefixes.
+type goID struct {
+	ptr uintptr
+	n   int
+}
+
+// goBuilder walks Go data with a stack of its own.
 type goBuilder struct {
 	stack  []goFrame
-	active map[uintptr]struct{}
+	active map[goID]struct{} // the deeper containers of stack
 }
 
 // cycleDepth is where bookkeeping for cycles begins; a cycle gets there anyway.
@@ -55,53 +63,34 @@ const cycleDepth = 64
 func (b *goBuilder) run(x any) (Value, error) {
 	cur := x
 	for {
-		v, pushed, err := b.visit(cur)
+		v, opened, err := b.visit(cur)
 		if err != nil {
 			return Value{}, err
 		}
-		for !pushed {
-			if len(b.stack) == 0 {
-				return v, nil
-			}
-			top := &b.stack[len(b.stack)-1]
-			top.vals = append(top.vals, v)
-			if top.next < top.n {
-				break
-			}
-			v = b.pop()
-		}
-		// Empty containers complete at once.
-		for pushed {
-			top := &b.stack[len(b.stack)-1]
-			if top.n > 0 {
-				break
-			}
-			v = b.pop()
-			if len(b.stack) == 0 {
-				return v, nil
-			}
-			top = &b.stack[len(b.stack)-1]
-			top.vals = append(top.vals, v)
-			for top.next == top.n {
-				v = b.pop()
+		// Hand finished values outwards, until a container has more to visit.
+		for {
+			if !opened {
 				if len(b.stack) == 0 {
 					return v, nil
 				}
-				top = &b.stack[len(b.stack)-1]
+				top := &b.stack[len(b.stack)-1]
 				top.vals = append(top.vals, v)
 			}
-			break
+			top := &b.stack[len(b.stack)-1]
+			if top.next < top.n {
+				cur = top.lookup(top.next)
+				top.next++
+				break
+			}
+			v, opened = b.pop(), false
 		}
-		top := &b.stack[len(b.stack)-1]
-		cur = top.lookup(top.next)
-		top.next++
 	}
 }
 
 func (b *goBuilder) pop() Value {
 	top := b.stack[len(b.stack)-1]
 	b.stack = b.stack[:len(b.stack)-1]
-	if top.id != 0 {
+	if top.id != (goID{}) {
 		delete(b.active, top.id)
 	}
 	if !top.object {
@@ -129,26 +118,23 @@ func (b *goBuilder) fail(format string, args ...any) error {
 }
 
 func (b *goBuilder) push(f goFrame, container any) error {
-	if len(b.stack) >= cycleDepth {
-		id := reflect.ValueOf(container).Pointer()
-		if _, again := b.active[id]; again && f.n > 0 {
+	if len(b.stack) >= cycleDepth && f.n > 0 {
+		f.id = goID{reflect.ValueOf(container).Pointer(), f.n}
+		if _, again := b.active[f.id]; again {
 			return b.fail("the data contains itself")
 		}
-		if f.n > 0 {
-			if b.active == nil {
-				b.active = map[uintptr]struct{}{}
-			}
-			b.active[id] = struct{}{}
-			f.id = id
+		if b.active == nil {
+			b.active = map[goID]struct{}{}
 		}
+		b.active[f.id] = struct{}{}
 	}
 	f.vals = make([]Value, 0, f.n)
 	b.stack = append(b.stack, f)
 	return nil
 }
 
-// visit turns a scalar into a Value, or pushes a frame for a container.
-func (b *goBuilder) visit(x any) (v Value, pushed bool, err error) {
+// visit turns a scalar into a Value, or opens a frame for a container.
+func (b *goBuilder) visit(x any) (v Value, opened bool, err error) {
 	switch x := x.(type) {
 	case nil:
 		return Null(), false, nil

@@ -32,7 +32,8 @@ func genLiteral() *rapid.Generator[string] {
 // genJSON makes JSON texts with unique keys, spelled irregularly.
 func genJSON(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		kind := rapid.IntRange(0, 6).Draw(t, "kind")
+		// Containers come first, as rapid prefers what does.
+		kind := rapid.SampledFrom([]int{6, 5, 4, 6, 5, 3, 2, 1, 0}).Draw(t, "kind")
 		if depth == 0 {
 			kind %= 5
 		}

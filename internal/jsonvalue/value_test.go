@@ -2,6 +2,7 @@ package jsonvalue
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 )
@@ -79,29 +80,6 @@ func TestDuplicateKeys(t *testing.T) {
 	}
 }
 
-func TestDeep(t *testing.T) {
-	const depth = 20_000
-	text := strings.Repeat(`[{"a":`, depth) + "1" + strings.Repeat("}]", depth)
-	v, err := ParseLossless([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v.String() != text || v.Canonical() != text {
-		t.Error("a deep value does not survive")
-	}
-	w, _ := Parse([]byte(text))
-	if !v.Equal(w) || !v.WellFormed().Equal(v) || !v.Compact().Equal(v) {
-		t.Error("deep values differ")
-	}
-	x, err := FromGo(v.Interface())
-	if err != nil || !x.Equal(v) {
-		t.Errorf("a deep snapshot differs: %v", err)
-	}
-	if v.Indent("  ") == "" {
-		t.Error("no indented text")
-	}
-}
-
 func TestObjectOperations(t *testing.T) {
 	v := Object(Member{"a", Int(1)}, Member{"b", Value{}}, Member{"a", Int(2)}, Member{"c", Array(Value{}, Bool(true))})
 	if got := v.String(); got != `{"a":2,"c":[null,true]}` {
@@ -142,5 +120,130 @@ func TestCheckLossless(t *testing.T) {
 		if err := CheckJavaScript(v); err != nil {
 			t.Errorf("CheckJavaScript(%s): %v", in, err)
 		}
+	}
+}
+
+func TestAccessors(t *testing.T) {
+	values := map[Kind]Value{
+		Undefined: {}, NullKind: Null(), BoolKind: Bool(true), NumberKind: Int(7), StringKind: String("s"),
+		ArrayKind: Array(Int(1), Int(2)), ObjectKind: Object(Member{"k", Int(3)}, Member{"l", Null()}),
+	}
+	names := map[Kind]string{Undefined: "undefined", NullKind: "null", BoolKind: "boolean", NumberKind: "number", StringKind: "string", ArrayKind: "array", ObjectKind: "object"}
+	for kind, v := range values {
+		if v.Kind() != kind || kind.String() != names[kind] {
+			t.Errorf("%v has kind %v", v, v.Kind())
+		}
+		b, isBool := v.Bool()
+		s, isString := v.Str()
+		lit, isNumber := v.Literal()
+		f, hasFloat := v.Float()
+		i, hasInt := v.Int64()
+		if isBool != (kind == BoolKind) || b != isBool ||
+			isString != (kind == StringKind) || isString && s != "s" ||
+			isNumber != (kind == NumberKind) || isNumber && lit != "7" ||
+			hasFloat != isNumber || hasFloat && f != 7 || hasInt != isNumber || hasInt && i != 7 ||
+			v.IsInteger() != isNumber || v.IsLosslessNumber() != isNumber {
+			t.Errorf("%v: wrong scalar", kind)
+		}
+		if v.IsUndefined() != (kind == Undefined) || v.IsZero() != v.IsUndefined() || v.IsNull() != (kind == NullKind) ||
+			v.IsArray() != (kind == ArrayKind) || v.IsObject() != (kind == ObjectKind) {
+			t.Errorf("%v: wrong predicate", kind)
+		}
+		wantLen := 0
+		if v.IsArray() || v.IsObject() {
+			wantLen = 2
+		}
+		if v.Len() != wantLen || !v.At(-1).IsUndefined() || !v.At(2).IsUndefined() || v.At(0).IsUndefined() != (wantLen == 0) {
+			t.Errorf("%v: wrong elements", kind)
+		}
+		elements, members := 0, 0
+		for at, e := range v.Elements() {
+			elements += at + int(e.Kind())
+			break
+		}
+		for key, m := range v.Members() {
+			members += len(key) + int(m.Kind())
+			break
+		}
+		if (elements > 0) != v.IsArray() || (members > 0) != v.IsObject() {
+			t.Errorf("%v: wrong iteration", kind)
+		}
+		wantKey, wantAt := "", -1
+		if v.IsObject() {
+			wantKey, wantAt = "l", 1
+		}
+		if v.MemberAt(1).Key != wantKey || v.KeyAt(1) != wantKey || v.MemberAt(2).Key != "" || v.KeyAt(-1) != "" ||
+			v.IndexOf("l") != wantAt || v.IndexOfNear("l", 1) != wantAt || v.IndexOfNear("l", 0) != wantAt || v.IndexOfNear("l", 9) != wantAt || v.IndexOf("x") != -1 {
+			t.Errorf("%v: wrong members", kind)
+		}
+		if _, ok := v.Lookup("k"); ok != v.IsObject() {
+			t.Errorf("%v: wrong lookup", kind)
+		}
+		if got := v.With("n", Null()).Len(); got != 1 && !v.IsObject() {
+			t.Errorf("%v: With on no object gives %d members", kind, got)
+		}
+		if got := v.Without("zz"); !got.IsObject() {
+			t.Errorf("%v: Without gives %v", kind, got.Kind())
+		}
+		if !v.Compact().Equal(v) || v.GoString() == "" {
+			t.Errorf("%v: wrong copy", kind)
+		}
+	}
+}
+
+// Objects of many members are looked up by binary search.
+func TestManyMembers(t *testing.T) {
+	var ms []Member
+	for i := range 1000 {
+		ms = append(ms, Member{FormatNumber(float64((i * 7919) % 1000)), Int(int64(i))})
+	}
+	v := Object(append(ms, ms[3])...)
+	if v.Len() != 1000 {
+		t.Fatalf("%d members", v.Len())
+	}
+	w, err := Parse(v.JSON())
+	if err != nil || !w.Equal(v) {
+		t.Fatal(err)
+	}
+	for i, m := range ms {
+		for _, o := range []Value{v, w, w.With("new", Null()), w.Without("new")} {
+			if o.IndexOf(m.Key) != i || !o.Get(m.Key).Equal(m.Value) {
+				t.Fatalf("member %s is at %d, want %d", m.Key, o.IndexOf(m.Key), i)
+			}
+		}
+	}
+	if v.IndexOf("x") != -1 {
+		t.Error("a key that is not there is found")
+	}
+}
+
+func TestFormatNumber(t *testing.T) {
+	for want, f := range map[string]float64{
+		"0": math.Copysign(0, -1), "NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1),
+		"1e+21": 1e21, "100000000000000000000": 1e20, "0.000001": 1e-6, "1e-7": 1e-7, "-1.5e-10": -1.5e-10,
+		"5e-324": 5e-324, "1.7976931348623157e+308": math.MaxFloat64, "123.456": 123.456, "1e+100": 1e100,
+	} {
+		if got := FormatNumber(f); got != want {
+			t.Errorf("FormatNumber(%v) = %s, want %s", f, got, want)
+		}
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	for want, in := range map[string]string{
+		`invalid JSON at byte 4: the string that starts at byte 0 is not closed`:                                 `"abc`,
+		`invalid JSON at byte 0: the object has the key "a" twice; give each key once`:                           `{"a":1,"a":2}`,
+		`invalid JSON at byte 3: unexpected ']' where a value must start`:                                        `[1,]`,
+		`invalid JSON at byte 2: the array that starts at byte 0 is not closed`:                                  `[1`,
+		`invalid JSON at byte 1: the text is not valid UTF-8`:                                                    "\"\xff\"",
+		`not lossless JSON at a[1]: negative zero does not survive JSON`:                                         `{"a":[1,-0]}`,
+		`not lossless JSON: the number 1111111111111111111111111111111111111... is out of the range of a double`: strings.Repeat("1", 400),
+	} {
+		if _, err := ParseLossless([]byte(in)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+	if (&LosslessError{}).Code() != "NOT_LOSSLESS" {
+		t.Error("the code changed")
 	}
 }

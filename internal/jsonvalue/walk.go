@@ -55,9 +55,9 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
+// buildFrame is a container being rebuilt, as far as out.
 type buildFrame struct {
 	src  Value
-	next int
 	keys []string
 	out  []Value
 }
@@ -65,37 +65,34 @@ type buildFrame struct {
 // mapStrings rebuilds v with f applied to every text and key; parts in which
 // nothing changes are shared with v.
 func (v Value) mapStrings(f func(string) string) Value {
-	done, stack := Value{}, []buildFrame(nil)
-	cur, descend := v, true
+	var stack []buildFrame
+	cur := v
 	for {
-		if descend && cur.c != nil && len(cur.c.elems) > 0 {
-			fr := buildFrame{src: cur, out: make([]Value, 0, len(cur.c.elems))}
-			if cur.kind == ObjectKind {
-				fr.keys = make([]string, 0, len(cur.c.elems))
-			}
-			stack = append(stack, fr)
-		} else {
-			if cur.kind == StringKind {
-				cur.s = f(cur.s)
-			}
-			done = cur
-			if len(stack) == 0 {
-				return done
+		opened := cur.Len() > 0
+		if opened {
+			stack = append(stack, buildFrame{src: cur, out: make([]Value, 0, cur.Len())})
+		} else if cur.kind == StringKind {
+			cur.s = f(cur.s)
+		}
+		for {
+			if !opened {
+				if len(stack) == 0 {
+					return cur
+				}
+				top := &stack[len(stack)-1]
+				top.out = append(top.out, cur)
 			}
 			top := &stack[len(stack)-1]
-			top.out = append(top.out, done)
-		}
-		top := &stack[len(stack)-1]
-		if top.next == len(top.src.c.elems) {
-			cur, descend = top.finish(), false
+			if i := len(top.out); i < top.src.Len() {
+				if top.src.kind == ObjectKind {
+					top.keys = append(top.keys, f(top.src.c.shape.keys[i]))
+				}
+				cur = top.src.c.elems[i]
+				break
+			}
+			cur, opened = top.finish(), false
 			stack = stack[:len(stack)-1]
-			continue
 		}
-		if top.src.kind == ObjectKind {
-			top.keys = append(top.keys, f(top.src.c.shape.keys[top.next]))
-		}
-		cur, descend = top.src.c.elems[top.next], true
-		top.next++
 	}
 }
 

@@ -54,7 +54,7 @@ func wellFormed(s string, keepSurrogates bool) string {
 
 // WellFormed returns v with every lone surrogate, in texts and in keys,
 // replaced by U+FFFD, for peers whose parsers refuse them. A v without any is
-// returned as it is.
+// returned as it is; of keys that become the same, the last value stays.
 func (v Value) WellFormed() Value {
 	return v.mapStrings(func(s string) string {
 		if utf8.ValidString(s) {

@@ -43,7 +43,7 @@ func genSpec(depth int) *rapid.Generator[Spec] {
 	return rapid.Custom(func(t *rapid.T) Spec {
 		types := []Type{TypeString, TypeNumber, TypeInteger, TypeBoolean, TypeNull, TypeJSON}
 		if depth > 0 {
-			types = append(types, TypeArray, TypeObject, TypeObject, "")
+			types = append([]Type{TypeObject, "", TypeArray}, types...) // rapid prefers what comes first
 		}
 		s := Spec{Type: rapid.SampledFrom(types).Draw(t, "type")}
 		s.Description = rapid.SampledFrom([]string{"", "d"}).Draw(t, "description")
