@@ -32,18 +32,20 @@ func (s Spec) JSONSchema() (jsonvalue.Value, error) {
 
 // Value returns p in the JSON form of the author vocabulary, which
 // [ParamsFromValue] reads back.
-func (p Params) Value() (jsonvalue.Value, error) { return propertiesValue(p, "parameters", 0) }
+func (p Params) Value() (jsonvalue.Value, error) {
+	return propertiesValue(p, &place{seg: "parameters"}, 0)
+}
 
 // Value returns s in the JSON form of the author vocabulary.
 func (s Spec) Value() (jsonvalue.Value, error) {
-	ms, err := s.members("schema", 0)
+	ms, err := s.members(&place{seg: "schema"}, 0)
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
 	return jsonvalue.Object(ms...), nil
 }
 
-func propertiesValue(props []Property, path string, depth int) (jsonvalue.Value, error) {
+func propertiesValue(props []Property, path *place, depth int) (jsonvalue.Value, error) {
 	ms := make([]jsonvalue.Member, len(props))
 	seen := make(map[string]bool, len(props))
 	for i, p := range props {
@@ -51,7 +53,7 @@ func propertiesValue(props []Property, path string, depth int) (jsonvalue.Value,
 			return jsonvalue.Value{}, authorError("%s.%s is declared twice", path, p.Name)
 		}
 		seen[p.Name] = true
-		node, err := p.members(path+"."+p.Name, depth+1)
+		node, err := p.members(&place{path, "." + p.Name}, depth+1)
 		if err != nil {
 			return jsonvalue.Value{}, err
 		}
@@ -63,9 +65,9 @@ func propertiesValue(props []Property, path string, depth int) (jsonvalue.Value,
 	return jsonvalue.Object(ms...), nil
 }
 
-func (s Spec) members(path string, depth int) ([]jsonvalue.Member, error) {
+func (s Spec) members(path *place, depth int) ([]jsonvalue.Member, error) {
 	if depth > maxAuthorDepth {
-		return nil, authorError("%s is nested deeper than %d levels", cut(path), maxAuthorDepth)
+		return nil, authorError("%s is nested deeper than %d levels", path.short(), maxAuthorDepth)
 	}
 	var ms []jsonvalue.Member
 	add := func(key string, v jsonvalue.Value) {
@@ -89,14 +91,14 @@ func (s Spec) members(path string, depth int) ([]jsonvalue.Member, error) {
 		add("additionalProperties", jsonvalue.Bool(*s.AdditionalProperties))
 	}
 	if s.Properties != nil {
-		v, err := propertiesValue(s.Properties, path+".properties", depth)
+		v, err := propertiesValue(s.Properties, &place{path, ".properties"}, depth)
 		if err != nil {
 			return nil, err
 		}
 		add("properties", v)
 	}
 	if s.Items != nil {
-		items, err := s.Items.members(path+".items", depth+1)
+		items, err := s.Items.members(&place{path, ".items"}, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +111,7 @@ func (s Spec) members(path string, depth int) ([]jsonvalue.Member, error) {
 	if s.OneOf != nil {
 		branches := make([]jsonvalue.Value, len(s.OneOf))
 		for i, b := range s.OneOf {
-			bm, err := b.members(fmt.Sprintf("%s.oneOf[%d]", path, i), depth+1)
+			bm, err := b.members(&place{path, fmt.Sprintf(".oneOf[%d]", i)}, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -191,11 +193,4 @@ func elements(v jsonvalue.Value) []jsonvalue.Value {
 
 func authorError(format string, args ...any) error {
 	return &UnsupportedError{Violations: []string{fmt.Sprintf(format, args...)}}
-}
-
-func cut(path string) string {
-	if len(path) > 80 {
-		return path[:77] + "..."
-	}
-	return path
 }

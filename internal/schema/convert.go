@@ -23,7 +23,7 @@ func convertParams(v jsonvalue.Value) (jsonvalue.Value, error) {
 	if !v.IsObject() {
 		return jsonvalue.Value{}, authorError("parameters must be an object of value schemas")
 	}
-	props, required, err := convertProperties(v, "parameters", 0)
+	props, required, err := convertProperties(v, &place{seg: "parameters"}, 0)
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
@@ -36,7 +36,7 @@ func convertParams(v jsonvalue.Value) (jsonvalue.Value, error) {
 }
 
 func convertSpec(v jsonvalue.Value) (jsonvalue.Value, error) {
-	out, err := convertNode(v, "schema", false, 0)
+	out, err := convertNode(v, &place{seg: "schema"}, false, 0)
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
@@ -45,11 +45,11 @@ func convertSpec(v jsonvalue.Value) (jsonvalue.Value, error) {
 
 // convertProperties gives the properties keyword, and the required keyword or
 // Undefined when nothing is required (rule R9.3).
-func convertProperties(v jsonvalue.Value, path string, depth int) (props, required jsonvalue.Value, err error) {
+func convertProperties(v jsonvalue.Value, path *place, depth int) (props, required jsonvalue.Value, err error) {
 	ms := make([]jsonvalue.Member, 0, v.Len())
 	var names []jsonvalue.Value
 	for name, p := range v.Members() {
-		at := path + "." + name
+		at := &place{path, "." + name}
 		node, err := convertNode(p, at, true, depth+1)
 		if err != nil {
 			return jsonvalue.Value{}, jsonvalue.Value{}, err
@@ -65,10 +65,10 @@ func convertProperties(v jsonvalue.Value, path string, depth int) (props, requir
 	return jsonvalue.Object(ms...), required, nil
 }
 
-func convertNode(v jsonvalue.Value, path string, property bool, depth int) (jsonvalue.Value, error) {
+func convertNode(v jsonvalue.Value, path *place, property bool, depth int) (jsonvalue.Value, error) {
 	none := jsonvalue.Value{}
 	if depth > maxAuthorDepth {
-		return none, authorError("%s is nested deeper than %d levels", cut(path), maxAuthorDepth)
+		return none, authorError("%s is nested deeper than %d levels", path.short(), maxAuthorDepth)
 	}
 	if !v.IsObject() {
 		return none, authorError("%s must be a value schema object", path)
@@ -126,7 +126,7 @@ func convertNode(v jsonvalue.Value, path string, property bool, depth int) (json
 		if !p.IsObject() {
 			return none, authorError("%s.properties must be an object of value schemas", path)
 		}
-		props, required, err := convertProperties(p, path+".properties", depth)
+		props, required, err := convertProperties(p, &place{path, ".properties"}, depth)
 		if err != nil {
 			return none, err
 		}
@@ -134,7 +134,7 @@ func convertNode(v jsonvalue.Value, path string, property bool, depth int) (json
 		add("required", required)
 	}
 	if it := v.Get("items"); !it.IsUndefined() {
-		items, err := convertNode(it, path+".items", false, depth+1)
+		items, err := convertNode(it, &place{path, ".items"}, false, depth+1)
 		if err != nil {
 			return none, err
 		}
@@ -150,7 +150,7 @@ func convertNode(v jsonvalue.Value, path string, property bool, depth int) (json
 	return jsonvalue.Object(ms...), nil
 }
 
-func addType(add func(string, jsonvalue.Value), typ jsonvalue.Value, path string) error {
+func addType(add func(string, jsonvalue.Value), typ jsonvalue.Value, path *place) error {
 	name, _ := typ.Str()
 	switch Type(name) {
 	case TypeJSON: // any value: no keyword
@@ -162,13 +162,13 @@ func addType(add func(string, jsonvalue.Value), typ jsonvalue.Value, path string
 	return nil
 }
 
-func convertBranches(oneOf jsonvalue.Value, path string, depth int) (jsonvalue.Value, error) {
+func convertBranches(oneOf jsonvalue.Value, path *place, depth int) (jsonvalue.Value, error) {
 	if !oneOf.IsArray() {
 		return jsonvalue.Value{}, authorError("%s.oneOf must be an array of at least two value schemas", path)
 	}
 	branches := make([]jsonvalue.Value, 0, oneOf.Len())
 	for i, b := range oneOf.Elements() {
-		branch, err := convertNode(b, fmt.Sprintf("%s.oneOf[%d]", path, i), false, depth+1)
+		branch, err := convertNode(b, &place{path, fmt.Sprintf(".oneOf[%d]", i)}, false, depth+1)
 		if err != nil {
 			return jsonvalue.Value{}, err
 		}

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -153,6 +155,42 @@ func TestDeepSchemas(t *testing.T) {
 	if _, err := deepSpec(maxAuthorDepth + 10).JSONSchema(); err == nil {
 		t.Error("an author spec without end is accepted")
 	}
+}
+
+// A schema or value that is wrong at every one of many levels costs bounded
+// time and text.
+func TestViolationsAreBounded(t *testing.T) {
+	const depth = 100_000
+	check := func(name string, got []string) {
+		t.Helper()
+		size := 0
+		for _, s := range got {
+			size += len(s)
+		}
+		if n := len(got); n < 10 || got[n-1] != "further violations are not listed" || size > maxViolationText+100 {
+			t.Errorf("%s: %d violations of %d bytes", name, n, size)
+		}
+	}
+	err := AssertSupported(parse(t, strings.Repeat(`{"type":"array","x":1,"items":`, depth)+`{}`+strings.Repeat("}", depth)))
+	var u *UnsupportedError
+	if !errors.As(err, &u) {
+		t.Fatal(err)
+	}
+	check("schema", u.Violations)
+	val, err := Compile(parse(t, strings.Repeat(`{"type":"object","additionalProperties":false,"properties":{"b":{"type":"string"},"a":`, depth)+`{}`+strings.Repeat("}}", depth)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("value", val.Validate(parse(t, strings.Repeat(`{"b":1,"a":`, depth)+`1`+strings.Repeat("}", depth)), "value"))
+	check("extra", val.Validate(parse(t, `{"z`+strings.Repeat("z", maxViolationText/11)+`":1`+extraKeys(20)+`}`), "value"))
+}
+
+func extraKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"%d%s":1`, i, strings.Repeat("z", maxViolationText/11))
+	}
+	return b.String()
 }
 
 // A valid value is checked without allocating, and validators are shared.

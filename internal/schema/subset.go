@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
@@ -71,26 +70,10 @@ func compileObject(schema jsonvalue.Value) (*node, error) {
 	return n, err
 }
 
-// place is a position in a schema; its text is only spelled when needed, as
-// spelling every path of a deep schema would cost the square of its depth.
-type place struct {
-	up  *place
-	seg string // with its separator: ".properties.a", "[1]"
-}
-
-func (p *place) String() string {
-	var segs []string
-	for ; p != nil; p = p.up {
-		segs = append(segs, p.seg)
-	}
-	slices.Reverse(segs)
-	return strings.Join(segs, "")
-}
-
 // compiler walks a schema with a stack of its own: depth is not limited.
 type compiler struct {
 	older      bool
-	violations []string
+	violations list
 	todo       []pending // visited last to first
 }
 
@@ -110,15 +93,20 @@ func compileSubset(schema jsonvalue.Value, older bool) (*node, error) {
 		mark := len(c.todo)
 		c.visit(p)
 		slices.Reverse(c.todo[mark:])
+		if c.violations.full {
+			break
+		}
 	}
-	if c.violations != nil {
-		return nil, &UnsupportedError{Violations: c.violations, older: older}
+	if c.violations.texts != nil {
+		return nil, &UnsupportedError{Violations: c.violations.texts, older: older}
 	}
 	return root, nil
 }
 
 func (c *compiler) bad(at *place, format string, args ...any) {
-	c.violations = append(c.violations, at.String()+fmt.Sprintf(format, args...))
+	if !c.violations.full {
+		c.violations.add(at.String() + fmt.Sprintf(format, args...))
+	}
 }
 
 // child queues a sub-schema and returns the node it will fill.
@@ -190,7 +178,7 @@ func (c *compiler) visit(p pending) {
 	}
 	n.kind = kind
 	if c.older && at.up == nil && kind != objectNode {
-		c.violations = append(c.violations, notObjectRoot)
+		c.violations.add(notObjectRoot)
 	}
 	for key := range s.Members() {
 		if slices.Contains(constraintKeys, key) && !applies(key, kind) {

@@ -69,7 +69,7 @@ type run struct {
 	prefix string // what paths below it begin with
 	stack  []frame
 	unions []int // positions of the open union frames in stack
-	out    []string
+	out    list
 }
 
 type frame struct {
@@ -85,7 +85,7 @@ func validate(n *node, v jsonvalue.Value, root, prefix string) []string {
 	r := runs.Get().(*run)
 	r.root, r.prefix = root, prefix
 	r.walk(n, v)
-	out := r.out
+	out := r.out.texts
 	if cap(r.stack) <= 1024 {
 		clear(r.stack[:cap(r.stack)]) // keep the room, not the values
 		*r = run{stack: r.stack[:0], unions: r.unions[:0]}
@@ -209,7 +209,8 @@ func (r *run) closed() {
 
 // report records a violation at the current position, with key below it when
 // not "". Inside a union it only rules out the branch: the stack is unwound to
-// the union, and the caller must return to the loop.
+// the union, and the caller must return to the loop. So it is when the list is
+// full, with nothing left on the stack.
 func (r *run) report(before, after, key string) (unwound bool) {
 	if k := len(r.unions); k > 0 {
 		r.stack = r.stack[:r.unions[k-1]+1]
@@ -221,8 +222,11 @@ func (r *run) report(before, after, key string) (unwound bool) {
 	b.WriteString(r.path(key, before != "" || key != ""))
 	b.WriteByte('"')
 	b.WriteString(after)
-	r.out = append(r.out, b.String())
-	return false
+	r.out.add(b.String())
+	if r.out.full {
+		r.stack = r.stack[:0] // nothing more will be said
+	}
+	return r.out.full
 }
 
 func (r *run) path(key string, hasKey bool) string {
