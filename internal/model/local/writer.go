@@ -24,11 +24,14 @@ type writer struct {
 const tick = 100 * time.Millisecond
 
 func (w *writer) play(s step) {
-	for _, a := range s {
+	for i, a := range s {
 		switch a.kind {
 		case doThink:
 			w.block(model.Part{Type: model.PartReasoning, Text: a.text})
 		case doSay:
+			if i > 0 && (s[i-1].kind == doSay || s[i-1].kind == doSlow) {
+				a.text = "\n\n" + a.text // an editor shows blocks without a gap
+			}
 			w.block(model.Text(a.text))
 		case doSlow:
 			w.slow(a.duration)
