@@ -5,23 +5,14 @@ import (
 	"errors"
 )
 
-// fuse joins the caller's context with the one a wrapper handed on: values and
-// deadline of the wrapper's, cancelled by whichever ends first, with its cause.
+// fuse joins the caller's context with the one a wrapper handed on: the values
+// of the wrapper's, cancelled by whichever ends first, with its cause.
 // So a wrapper can tighten a call's life and never loosen it (rule R5.19).
 func fuse(caller, wrapped context.Context) (ctx context.Context, release func()) {
 	if wrapped == nil || wrapped == caller {
 		return caller, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(wrapped)
-	if at, ok := caller.Deadline(); ok {
-		var stopTimer context.CancelFunc
-		ctx, stopTimer = context.WithDeadline(ctx, at)
-		inner := cancel
-		cancel = func(cause error) {
-			inner(cause)
-			stopTimer()
-		}
-	}
 	if caller.Err() != nil {
 		cancel(context.Cause(caller))
 		return ctx, func() {}
