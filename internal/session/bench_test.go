@@ -32,11 +32,15 @@ func longLog(n int) []byte {
 		}
 		id := fmt.Sprint("call_00_Rn2Mz1y8uZN62ukEXiNO", step)
 		call := model.Part{Type: model.PartToolCall, ID: id, Name: "bash", Arguments: `{"command": "ls -l"}`}
-		add(Event{Type: TypeAssistantMessage, SourceEventSeqs: sources, SurfaceOp: Append(),
-			Data: Data("turn", 1, "step", step, "content", model.PartsValue([]model.Part{call}))})
+		add(Event{
+			Type: TypeAssistantMessage, SourceEventSeqs: sources, SurfaceOp: Append(),
+			Data: Data("turn", 1, "step", step, "content", model.PartsValue([]model.Part{call})),
+		})
 		add(Event{Type: TypeToolCall, Data: Data("turn", 1, "step", step, "callId", id, "name", "bash", "arguments", call.Arguments)})
-		add(Event{Type: TypeToolResult, SourceEventSeqs: []int64{seq - 1}, SurfaceOp: Append(),
-			Data: Data("turn", 1, "step", step, "callId", id, "content", model.PartsValue([]model.Part{model.Text("file\n")}), "isError", false)})
+		add(Event{
+			Type: TypeToolResult, SourceEventSeqs: []int64{seq - 1}, SurfaceOp: Append(),
+			Data: Data("turn", 1, "step", step, "callId", id, "content", model.PartsValue([]model.Part{model.Text("file\n")}), "isError", false),
+		})
 		add(Event{Type: TypeStepEnd, Data: Data("turn", 1, "step", step)})
 	}
 	return out

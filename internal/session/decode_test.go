@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -173,8 +174,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(testHeader + `{"type":"x/y","seq":0,"time":1,"data":{},"extra":1}` + "\n" + `{"type":"x`))
 	f.Add([]byte(testHeader + `{"type":"tool-call-chunks","seq0":0,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1],"id":"i","name":"n","args":["{","}"]}}` + "\n"))
 	f.Add([]byte(testHeader + `{"type":"context/message","seq":0,"time":1,"data":{"content":[{"type":"text","text":"a"}]},"surfaceOp":{"op":"replace","start":0,"end":0}}` + "\n"))
-	if data, err := os.ReadFile("testdata/conversation.jsonl"); err == nil {
-		f.Add(data)
+	files, _ := filepath.Glob("testdata/*.jsonl")
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err == nil {
+			f.Add(data)
+		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rec, err := Read(strings.NewReader(string(data)))

@@ -132,6 +132,7 @@ func TestThrow(t *testing.T) {
 func TestAbortIsCheckedBeforeEachChunk(t *testing.T) {
 	p := New(Config{Script: scenario("hello", "session.jsonl")})
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	n := 0
 	var last error
 	for _, err := range p.Stream(ctx, model.Request{SessionID: "live"}) {
