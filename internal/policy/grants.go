@@ -1,0 +1,201 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/policy/shell"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// Grant is what "allow always" covers for one call.
+type Grant struct {
+	// Key identifies what is covered. It is opaque, and may stand for several
+	// commands of one line.
+	Key string
+	// Label is the text of the option, such as
+	// "Allow always: git push (this session)".
+	Label string
+}
+
+// Granted is one remembered answer.
+type Granted struct {
+	Key   string // of one command or tool
+	Label string // "git push"
+	At    time.Time
+}
+
+// Grants remembers what a person allowed for the session. The zero value is
+// not usable; it is safe for concurrent use.
+type Grants struct {
+	mu   sync.Mutex
+	list []Granted
+}
+
+// NewGrants gives an empty store.
+func NewGrants() *Grants { return &Grants{} }
+
+const keySeparator = "\x00"
+
+// Remember adds a grant; calls decided from now on see it.
+func (g *Grants) Remember(grant Grant) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, key := range strings.Split(grant.Key, keySeparator) {
+		if key != "" && !g.contains(key) {
+			g.list = append(g.list, Granted{Key: key, Label: keyLabel(key), At: time.Now()})
+		}
+	}
+}
+
+// Forget takes back what a key of List stands for, and says whether there was any.
+func (g *Grants) Forget(key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := len(g.list)
+	g.list = slices.DeleteFunc(g.list, func(x Granted) bool { return x.Key == key })
+	return len(g.list) < before
+}
+
+// List gives what is remembered, oldest first.
+func (g *Grants) List() []Granted {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.list)
+}
+
+func (g *Grants) has(key string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.contains(key)
+}
+
+func (g *Grants) contains(key string) bool {
+	return slices.ContainsFunc(g.list, func(x Granted) bool { return x.Key == key })
+}
+
+func commandKey(key string) string { return "command " + key }
+
+func keyLabel(key string) string {
+	kind, rest, _ := strings.Cut(key, " ")
+	switch kind {
+	case "command":
+		return shell.KeyLabel(rest)
+	case "workspace":
+		return rest + " in this workspace"
+	}
+	return rest
+}
+
+// keys gives what would have to be remembered for the call to pass by grants
+// alone. ok is false when no grant can cover it.
+func (s subject) keys(tool string) (keys []string, ok bool) {
+	switch s.kind {
+	case Shell:
+		if s.line == nil || len(s.line.Unsure) > 0 || len(s.line.Commands) == 0 {
+			return nil, false
+		}
+		for _, c := range s.line.Commands {
+			if c.Hidden {
+				continue // hidden commands come with one that has no key
+			}
+			key, ok := c.GrantKey()
+			if !ok {
+				return nil, false
+			}
+			if !slices.Contains(keys, commandKey(key)) {
+				keys = append(keys, commandKey(key))
+			}
+		}
+		return keys, len(keys) > 0
+	case Path:
+		if len(s.paths) == 0 {
+			return nil, false
+		}
+		for _, t := range s.paths {
+			if rel, ok := t.inside(); !ok || delicate(rel) {
+				return []string{"tool " + tool + " " + s.paths[len(s.paths)-1].abs}, true
+			}
+		}
+		return []string{"workspace " + tool}, true
+	}
+	return []string{"tool " + tool}, true
+}
+
+// delicate marks files of a workspace that decide what runs there: a grant for
+// the workspace does not cover them.
+func delicate(rel string) bool {
+	for _, part := range strings.Split(strings.ToLower(rel), "/") {
+		if part == ".git" || part == ".dsh-acp.yaml" || part == ".dsh" || part == ".claude" || part == ".codex" || part == ".mcp.json" || part == ".envrc" {
+			return true
+		}
+	}
+	return false
+}
+
+// GrantFor says what "allow always (this session)" would cover for a call that
+// asks, and how to label it. ok is false when remembering would not stop the
+// question, so that the option is better not offered.
+func (p *Policy) GrantFor(exec *registry.Execution) (Grant, bool) {
+	return p.GrantForCall(callOf(exec))
+}
+
+// GrantForCall is GrantFor for a call that is not in the pipeline.
+func (p *Policy) GrantForCall(c Call) (Grant, bool) {
+	s := subjectOf(p.tools[c.Tool], c)
+	var missing []string
+	if s.kind == Shell && s.line != nil {
+		// Commands that a rule allows already need no grant, and may be ones
+		// that cannot have one, such as a redirection that a rule spells out.
+		missing = p.missingKeys(s, c.Tool)
+	} else if keys, ok := s.keys(c.Tool); ok {
+		missing = keys
+	}
+	if len(missing) == 0 {
+		return Grant{}, false
+	}
+	with := func(key string) bool { return slices.Contains(missing, key) || p.grants.has(key) }
+	if !p.decide(c, with).IsAllow() {
+		return Grant{}, false
+	}
+	labels := make([]string, len(missing))
+	for i, k := range missing {
+		labels[i] = keyLabel(k)
+	}
+	label := strings.Join(labels, ", ")
+	if r := []rune(label); len(r) > 80 {
+		label = string(r[:79]) + "…"
+	}
+	label = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, label)
+	return Grant{Key: strings.Join(missing, keySeparator), Label: fmt.Sprintf("Allow always: %s (this session)", label)}, true
+}
+
+func (p *Policy) missingKeys(s subject, tool string) []string {
+	var missing []string
+	for _, c := range s.line.Commands {
+		if c.Hidden {
+			continue
+		}
+		alone := &shell.Line{Commands: []*shell.Command{c}}
+		one := subject{kind: Shell, line: alone}
+		if one.judge(p.rules, tool, p.grants.has).answer == answerAllow && one.judge(p.restrictions, tool, p.grants.has).answer != answerAsk {
+			continue
+		}
+		key, ok := c.GrantKey()
+		if !ok {
+			return nil
+		}
+		if key = commandKey(key); !p.grants.has(key) && !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	return missing
+}

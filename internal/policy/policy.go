@@ -1,0 +1,235 @@
+// Package policy decides which calls run, which need a person's approval and
+// which are refused. It listens on the pipeline; it confines nothing: what a
+// command that was let through can reach is the sandbox's business.
+//
+// The order of a decision: the rules, the first that matches; what the person
+// granted for this session; the preset. A workspace's restrictions are judged
+// beside the rules, and the stricter answer counts.
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// Preset is what happens when no rule and no grant decides.
+type Preset string
+
+// The presets, from strict to free.
+const (
+	// ReadOnly refuses edits and unknown commands; it asks before a command
+	// that is recognised as reading only.
+	ReadOnly Preset = "read-only"
+	// WorkspaceWrite asks before anything that can change something.
+	WorkspaceWrite Preset = "workspace-write"
+	// FullAccess never asks: what no rule refuses runs, and what would need an
+	// approval is refused.
+	FullAccess Preset = "danger-full-access"
+)
+
+// Presets lists the presets from strict to free.
+func Presets() []Preset { return []Preset{ReadOnly, WorkspaceWrite, FullAccess} }
+
+// ParsePreset reads a preset's name.
+func ParsePreset(name string) (Preset, error) {
+	if p := Preset(name); slices.Contains(Presets(), p) {
+		return p, nil
+	}
+	return "", fmt.Errorf("unknown preset %q: it is one of %s, %s, %s", name, ReadOnly, WorkspaceWrite, FullAccess)
+}
+
+// Config is what a policy is made of.
+type Config struct {
+	Preset       Preset
+	Rules        []Rule // the first that matches decides
+	Restrictions []Rule // judged beside Rules; the stricter answer counts; none may allow
+	// Tools says what each tool does; nil means FirstParty(). A tool that is
+	// not listed counts as Other: it asks.
+	Tools map[string]Tool
+	// Grants remembers what a person allowed; nil makes an empty store. Agents
+	// that answer to the same person share one.
+	Grants *Grants
+	// Home expands ~/ in path patterns; "" leaves them unexpanded.
+	Home string
+}
+
+// Policy decides about calls. It is safe for concurrent use.
+type Policy struct {
+	preset       atomic.Pointer[Preset]
+	rules        []compiled
+	restrictions []compiled
+	tools        map[string]Tool
+	grants       *Grants
+}
+
+// New compiles the rules. A pattern that cannot be read is an error that names
+// the rule's place.
+func New(c Config) (*Policy, error) {
+	p := &Policy{tools: c.Tools, grants: c.Grants}
+	if p.tools == nil {
+		p.tools = FirstParty()
+	}
+	if p.grants == nil {
+		p.grants = NewGrants()
+	}
+	if c.Preset == "" {
+		c.Preset = WorkspaceWrite
+	}
+	if err := p.SetPreset(c.Preset); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.rules, err = compileAll(c.Rules, c.Home); err != nil {
+		return nil, err
+	}
+	for _, r := range c.Restrictions {
+		if r.Decision == "allow" {
+			return nil, fmt.Errorf("%s: a restriction cannot allow", r.where())
+		}
+	}
+	p.restrictions, err = compileAll(c.Restrictions, c.Home)
+	return p, err
+}
+
+// Preset is the current preset.
+func (p *Policy) Preset() Preset { return *p.preset.Load() }
+
+// SetPreset switches; calls decided from now on follow it.
+func (p *Policy) SetPreset(preset Preset) error {
+	if _, err := ParsePreset(string(preset)); err != nil {
+		return err
+	}
+	p.preset.Store(&preset)
+	return nil
+}
+
+// NeverAsks says whether the approval policy of the current preset is "never".
+func (p *Policy) NeverAsks() bool { return p.Preset() == FullAccess }
+
+// Grants is the store of what was allowed for the session.
+func (p *Policy) Grants() *Grants { return p.grants }
+
+// Install puts the policy before the calls that scope sees: a pre-execute
+// listener that decides, and a guard that holds every denial whatever other
+// listeners say (rules R5.8, R5.16). dispose takes both away again.
+func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispose func(), err error) {
+	unlisten, err := pipe.OnPreExecute(scope, p.listen)
+	if err != nil {
+		return nil, err
+	}
+	unguard, err := scope.Guard(func(exec *registry.Execution) (registry.Verdict, error) {
+		if d := p.Decide(context.Background(), exec); d.IsDeny() {
+			return registry.Veto(d.Reason()), nil
+		}
+		return registry.Pass(), nil
+	})
+	if err != nil {
+		unlisten()
+		return nil, err
+	}
+	return func() { unguard(); unlisten() }, nil
+}
+
+// listen answers with the stricter of the policy's decision and that of the
+// listeners behind it, such as hooks.
+func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipeline.PreNext) (pipeline.Decision, error) {
+	mine := p.Decide(ctx, exec)
+	if mine.IsDeny() {
+		return mine, nil
+	}
+	theirs, err := next(ctx)
+	if err != nil || !theirs.IsAllow() {
+		return theirs, err
+	}
+	return mine, nil
+}
+
+// Decide says what the policy thinks of a call. It changes nothing.
+func (p *Policy) Decide(_ context.Context, exec *registry.Execution) pipeline.Decision {
+	return p.DecideCall(callOf(exec))
+}
+
+// Call is what the policy looks at.
+type Call struct {
+	Tool      string
+	Arguments jsonvalue.Value
+	Cwd       string // absolute; "" when the caller has none
+}
+
+func callOf(exec *registry.Execution) Call {
+	c := Call{Tool: exec.Name(), Arguments: exec.Arguments()}
+	if a, ok := exec.Agent().(interface{ Cwd() string }); ok {
+		c.Cwd = a.Cwd()
+	}
+	return c
+}
+
+// DecideCall is Decide for a call that is not in the pipeline.
+func (p *Policy) DecideCall(c Call) pipeline.Decision { return p.decide(c, p.grants.has) }
+
+func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision {
+	tool := p.tools[c.Tool]
+	s := subjectOf(tool, c)
+	preset := p.Preset()
+	never := preset == FullAccess
+	remembered := granted
+	if preset == ReadOnly {
+		// What was granted under a freer preset does not outlive the switch.
+		remembered = func(string) bool { return false }
+	}
+	ruled := s.judge(p.rules, c.Tool, remembered)
+	restricted := s.judge(p.restrictions, c.Tool, remembered)
+
+	for _, v := range []verdict{ruled, restricted} {
+		if v.answer == answerDeny {
+			return pipeline.Deny(v.denial(c.Tool))
+		}
+	}
+	for _, v := range []verdict{restricted, ruled} {
+		switch {
+		case v.answer == answerAsk && never:
+			return pipeline.Deny(fmt.Sprintf("%s, and the preset %s never asks", v.need(c.Tool), FullAccess))
+		case v.answer == answerAsk:
+			return pipeline.Ask(v.question(c.Tool))
+		}
+	}
+	if ruled.answer == answerAllow {
+		return pipeline.Allow()
+	}
+	return byPreset(preset, tool.Class, s, c.Tool, granted)
+}
+
+// byPreset is the default, for what no rule decides.
+func byPreset(preset Preset, class Class, s subject, tool string, granted func(string) bool) pipeline.Decision {
+	if class == Read || class == Neutral || preset == FullAccess {
+		return pipeline.Allow()
+	}
+	if preset == ReadOnly {
+		switch {
+		case class == Edit:
+			return pipeline.Deny(fmt.Sprintf("%s changes files, which the preset %s does not allow", tool, ReadOnly))
+		case class == Execute && (s.line == nil || !s.line.ReadOnly()):
+			return pipeline.Deny(fmt.Sprintf("the preset %s allows no command that is not recognised as reading only", ReadOnly))
+		}
+	}
+	if keys, _ := s.keys(tool); len(keys) > 0 && !slices.ContainsFunc(keys, func(k string) bool { return !granted(k) }) {
+		return pipeline.Allow()
+	}
+	switch class {
+	case Edit:
+		return pipeline.Ask(fmt.Sprintf("%s changes files (preset %s)", tool, preset))
+	case Execute:
+		if s.line != nil && len(s.line.Unsure) > 0 {
+			return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s): %s", tool, preset, strings.Join(s.line.Unsure, "; ")))
+		}
+		return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s)", tool, preset))
+	}
+	return pipeline.Ask(fmt.Sprintf("what %s does is not known (preset %s)", tool, preset))
+}
