@@ -97,6 +97,32 @@ func TestObjectOperations(t *testing.T) {
 	}
 }
 
+// What a value is built from, and what is built from it, share nothing that
+// can change.
+func TestNoAliasing(t *testing.T) {
+	vs := []Value{Int(1), Int(2)}
+	v := Array(vs...)
+	vs[0] = Null()
+	ms := []Member{{"a", Int(1)}, {"gone", Value{}}, {"also", Value{}}}
+	o := Object(ms...)
+	ms[0] = Member{"x", Null()}
+	x, y := o.With("x", Int(1)), o.With("y", Int(2))
+	if got := Array(v, o, x, y).String(); got != `[[1,2],{"a":1},{"a":1,"x":1},{"a":1,"y":2}]` {
+		t.Errorf("got %s", got)
+	}
+	p, err := Parse([]byte(`[{"a":1},{"b":2},{"c":3}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.At(0).With("x", Null())
+	p.At(0).With("a", Null())
+	p.Append(Null())
+	p.At(0).Without("a")
+	if p.String() != `[{"a":1},{"b":2},{"c":3}]` {
+		t.Errorf("got %s", p)
+	}
+}
+
 func TestCheckLossless(t *testing.T) {
 	bad := map[string]string{`-0`: "", `{"a":[0,-0.0]}`: "a[1]", `1e400`: "", `-1e-400`: "", `[-1e400]`: "[0]"}
 	for in, path := range bad {

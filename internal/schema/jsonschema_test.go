@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +95,18 @@ func TestRefusedJSONSchemas(t *testing.T) {
 	}
 }
 
+// A reference must not read files, whatever is in them.
+func TestJSONSchemaReadsNoFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.json")
+	if err := os.WriteFile(file, []byte(`{"type":"string"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := CompileJSONSchema(parse(t, `{"$ref":"file://`+file+`"}`))
+	if err == nil || !strings.Contains(err.Error(), "outside the schema document") {
+		t.Errorf("%v", err)
+	}
+}
+
 // What a schema or a value from outside says must not cost unbounded time.
 func TestJSONSchemaIsBounded(t *testing.T) {
 	start := time.Now()
@@ -100,7 +114,9 @@ func TestJSONSchemaIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	js.Validate(parse(t, `{"n":1e-999999999}`))
+	if got := js.Validate(parse(t, `{"n":1e-999999999}`)); got != nil {
+		t.Errorf("a tiny number: %q", got)
+	}
 	if got := js.Validate(parse(t, `{"p":"`+strings.Repeat("a", 60)+`b"}`)); len(got) != 1 {
 		t.Errorf("got %q", got)
 	}
