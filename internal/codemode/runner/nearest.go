@@ -1,0 +1,53 @@
+package runner
+
+import "strings"
+
+// nearest is the known name that a wrong one most likely meant, or "".
+func nearest(name string, known []string) string {
+	best, bestCost := "", len(name)/3+1
+	plain := squash(name)
+	for _, k := range known {
+		other := squash(k)
+		cost := distance(plain, other)
+		// read_file for read, and the other way round.
+		if len(plain) > 2 && len(other) > 2 && (strings.HasPrefix(plain, other) || strings.HasPrefix(other, plain)) {
+			cost = min(cost, 1)
+		}
+		if cost < bestCost {
+			best, bestCost = k, cost
+		}
+	}
+	return best
+}
+
+// squash takes away what names are spelled differently by: case and separators.
+func squash(s string) string {
+	s = clip(s, 80)
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}
+
+// distance is the Levenshtein distance.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
