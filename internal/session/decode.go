@@ -108,6 +108,12 @@ func Read(r io.Reader) (*Recording, error) {
 
 // take adds one line; on error nothing was added.
 func (rec *Recording) take(n int, line []byte) error {
+	if n > 1 {
+		if e, ok := plainEvent(line, int64(len(rec.Events))); ok {
+			rec.Events = append(rec.Events, e)
+			return nil
+		}
+	}
 	v, err := jsonvalue.Parse(line)
 	if err != nil {
 		return err

@@ -169,6 +169,50 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// The fast way of reading a line agrees with the slow one wherever it applies.
+func TestPlainEventAgrees(t *testing.T) {
+	applied := 0
+	for _, line := range []string{
+		`{"type":"step/end","seq":3,"time":1,"data":{"turn":1}}`,
+		`{"type":"step/end","seq":3,"time":1,"data":{"turn":1}} `,
+		`{"type":"step/end","seq":3,"time":1,"data":{"turn":1},"note":{}}`,
+		`{"type":"step/end","seq":3,"time":1,"data":1,"data":{}}`,
+		`{"type":"step/end","seq":3,"time":1,"data":{}}}`,
+		`{"type":"step/end","seq":3,"time":1,"data":}`,
+		`{"type":"step/end","seq":3,"time":1,"data":{}`,
+		`{"type":"step/end","seq":03,"time":1,"data":{}}`,
+		`{"type":"step/end","seq":4,"time":1,"data":{}}`,
+		`{"type":"step/end","seq":3,"time":-1,"data":{}}`,
+		`{"type":"step/end","seq":3,"time":1234567890123456789,"data":{}}`,
+		`{"type":"step/end","seq":3,"time":1.0,"data":[]}`,
+		`{"type":"user/message","seq":3,"time":1,"data":{}}`,
+		`{"type":"other","seq":3,"time":1,"data":{}}`,
+		`{"type":"step\/end","seq":3,"time":1,"data":{}}`,
+		`{"type": "step/end","seq":3,"time":1,"data":{}}`,
+		`{"seq":3,"type":"step/end","time":1,"data":{}}`,
+	} {
+		fast, ok := plainEvent([]byte(line), 3)
+		if !ok {
+			continue
+		}
+		applied++
+		v, err := jsonvalue.ParseString(line)
+		if err != nil {
+			t.Errorf("%s: the line is not JSON", line)
+			continue
+		}
+		slow, err := eventFromValue(v, 3)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		diffLines(t, string(slow.AppendLine(nil)), string(fast.AppendLine(nil)))
+	}
+	if applied != 1 {
+		t.Errorf("the fast way took %d lines", applied)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(testHeader))
 	f.Add([]byte(testHeader + `{"type":"x/y","seq":0,"time":1,"data":{},"extra":1}` + "\n" + `{"type":"x`))
@@ -188,6 +232,18 @@ func FuzzDecode(f *testing.F) {
 		for i, e := range rec.Events {
 			if e.Seq != int64(i) {
 				t.Fatalf("event %d has seq %d", i, e.Seq)
+			}
+		}
+		for _, line := range strings.Split(string(data), "\n") {
+			if e, ok := plainEvent([]byte(line), 1); ok {
+				v, err := jsonvalue.ParseString(line)
+				if err != nil {
+					t.Fatalf("%s: %v", line, err)
+				}
+				slow, err := eventFromValue(v, 1)
+				if err != nil || string(slow.AppendLine(nil)) != string(e.AppendLine(nil)) {
+					t.Fatalf("%s: %v", line, err)
+				}
 			}
 		}
 		// What was read is written and read again as the same.
