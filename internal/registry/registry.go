@@ -29,10 +29,9 @@ type Registry struct {
 	order  []string
 	global *core
 
-	transport        *Tool
-	transportRuntime Transport
-	version          uint64 // of what belongs to no layer: the transport
-	guardSeq         uint64
+	transports []*transportEntry
+	version    uint64 // of what belongs to no layer: the transport
+	guardSeq   uint64
 
 	changes   Listeners[func(Change) error]
 	assembles Listeners[AssembleFunc]

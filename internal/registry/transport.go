@@ -29,6 +29,20 @@ type Transport interface {
 // languages have an SDK renderer in the reference; the order is that of its text.
 var languages = []string{"typescript", "python"}
 
+type transportEntry struct {
+	tool    *Tool
+	runtime Transport
+}
+
+// transport is the one in effect, the last that was set; zero when there is
+// none. The caller holds r.mu.
+func (r *Registry) transport() transportEntry {
+	if len(r.transports) == 0 {
+		return transportEntry{}
+	}
+	return *r.transports[len(r.transports)-1]
+}
+
 // SetTransport plugs in Code Mode for all scopes. A second transport replaces
 // the first until it is disposed of (rule R4.3).
 func (r *Registry) SetTransport(t Transport) (dispose func(), err error) {
@@ -43,17 +57,15 @@ func (r *Registry) SetTransport(t Transport) (dispose func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	e := &transportEntry{tool, t}
 	r.mu.Lock()
-	oldTool, oldRuntime := r.transport, r.transportRuntime
-	r.transport, r.transportRuntime = tool, t
+	r.transports = append(r.transports, e)
 	r.version++
 	r.mu.Unlock()
 	take := func() {
 		r.mu.Lock()
-		if r.transport == tool {
-			r.transport, r.transportRuntime = oldTool, oldRuntime
-			r.version++
-		}
+		r.transports = without(r.transports, e)
+		r.version++
 		r.mu.Unlock()
 	}
 	if err := r.announce(Change{Kind: TransportSet, Scope: r.Global(), Name: RunCode}); err != nil {

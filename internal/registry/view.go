@@ -49,7 +49,8 @@ func (c *core) currentView() *view {
 	v := &view{stamp: stamp, mode: c.effectiveMode(), tools: c.visible(), known: c.knownNames()}
 	v.modal = v.mode != ModeNative || c.reg.mode != ModeNative || c.hasMode()
 	if v.mode != ModeNative {
-		v.transport, v.runtime = c.reg.transport, c.reg.transportRuntime
+		e := c.reg.transport()
+		v.transport, v.runtime = e.tool, e.runtime
 	}
 	v.schemas = make([]ToolSchema, 0, len(v.tools)+1)
 	for _, t := range v.tools {
@@ -158,13 +159,13 @@ func (c *core) registered(name string) bool {
 func (c *core) resolve(name string) *Tool {
 	if name == RunCode {
 		m := c.effectiveMode()
-		switch {
-		case m == ModeNative:
+		if m == ModeNative {
 			return nil
-		case c.reg.transport == nil:
-			return missingTransport(m)
 		}
-		return c.reg.transport
+		if e := c.reg.transport(); e.tool != nil {
+			return e.tool
+		}
+		return missingTransport(m)
 	}
 	for k := c; k != nil; k = k.parent {
 		if k.layer == nil {
