@@ -28,6 +28,10 @@ type Backend interface {
 	OpenSession(ctx context.Context, p SessionParams) (*agent.Session, error)
 	// Commands are the slash commands that the session's model understands.
 	Commands(s *agent.Session) []model.Command
+	// EndProcesses ends every process that calls have started, without the
+	// patience that a single call's end would have. It is called when the client
+	// is gone and nobody waits for their output any more.
+	EndProcesses(ctx context.Context) error
 }
 
 // SessionParams is what a client asked for, and where questions go.
@@ -101,13 +105,16 @@ func (s *Server) shutdown() {
 	for _, l := range live {
 		l.dispose()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
 	done := make(chan struct{})
 	go func() {
+		if err := s.opt.Backend.EndProcesses(ctx); err != nil {
+			s.log.Warn("some processes did not end in time", "err", err)
+		}
 		s.workers.Wait()
 		close(done)
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
-	defer cancel()
 	select {
 	case <-done:
 	case <-ctx.Done():

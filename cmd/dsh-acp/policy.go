@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/policy"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// sessionPolicy is one session's policy, and the agent's view of what may be
+// allowed for good.
+type sessionPolicy struct{ *policy.Policy }
+
+// installPolicy puts the configured presets and rules before the calls that a
+// session's scope sees.
+func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope) (sessionPolicy, error) {
+	preset, err := policy.ParsePreset(cfg.Permissions.Preset)
+	if err != nil {
+		return sessionPolicy{}, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // patterns with ~/ then stay as they are
+	}
+	p, err := policy.New(policy.Config{
+		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home,
+	})
+	if err != nil {
+		return sessionPolicy{}, err
+	}
+	// The listeners end with the scope.
+	if _, err := p.Install(pipe, scope); err != nil {
+		return sessionPolicy{}, err
+	}
+	return sessionPolicy{p}, nil
+}
+
+func policyRules(in []config.Rule) []policy.Rule {
+	out := make([]policy.Rule, len(in))
+	for i, r := range in {
+		out[i] = policy.Rule{Tool: r.Tool, Match: r.Match, Decision: r.Decision, Reason: r.Reason, Origin: r.Origin}
+	}
+	return out
+}
+
+// Offer says what an "always" answer to this call would cover.
+func (p sessionPolicy) Offer(exec *registry.Execution) (string, bool) {
+	g, ok := p.GrantFor(exec)
+	return g.Label, ok
+}
+
+// Remember records an "always" answer for the session.
+func (p sessionPolicy) Remember(exec *registry.Execution) {
+	if g, ok := p.GrantFor(exec); ok {
+		p.Grants().Remember(g)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp"
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/proc"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
+	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
+)
+
+// app is the program put together: one registry, one pipeline and one store for
+// every session. It is the acp.Backend.
+type app struct {
+	cfg      *config.Config
+	logger   *slog.Logger
+	registry *registry.Registry
+	pipeline *pipeline.Pipeline
+	procs    *proc.Supervisor
+	shell    *shell.Shell
+	store    *session.Store
+
+	provider    model.Provider
+	model       string
+	providerErr error // why there is no provider; shown when a session is opened
+}
+
+// newApp registers the tools. It touches no file and no network, because it
+// stands between an editor and its first answer.
+func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
+	a := &app{cfg: cfg, logger: logger, procs: proc.NewSupervisor()}
+	var err error
+	if a.registry, err = registry.New(registry.Options{Mode: registry.ModeNative, Logger: logger}); err != nil {
+		return nil, err
+	}
+	a.pipeline, err = pipeline.New(a.registry, pipeline.Options{
+		Approver: agent.Approver{}, MaxParallel: cfg.Tools.MaxParallelCalls, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.registerTools(); err != nil {
+		return nil, err
+	}
+	if err := addPrompt(a.registry.Global()); err != nil {
+		return nil, err
+	}
+	a.store = session.NewStore(cfg.Sessions.Dir, session.Options{Logger: logger})
+	a.provider, a.model, a.providerErr = newProvider(cfg)
+	return a, nil
+}
+
+func (a *app) registerTools() (err error) {
+	global := a.registry.Global()
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, DefaultTimeout: a.cfg.Limits.BashTimeout})
+	if err != nil {
+		return err
+	}
+	return fs.Register(global, fs.Options{})
+}
+
+// OpenSession makes a session in a working directory, under the restrictions of
+// its workspace.
+func (a *app) OpenSession(_ context.Context, p acp.SessionParams) (*agent.Session, error) {
+	if a.providerErr != nil {
+		return nil, a.providerErr
+	}
+	cfg, err := a.cfg.ForWorkspace(p.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings[len(a.cfg.Warnings):] {
+		a.logger.Warn(w.String())
+	}
+	log, err := a.store.Create(session.Header{Cwd: p.Cwd})
+	if err != nil {
+		return nil, err
+	}
+	scope := a.registry.Global().Child(log.Header().ID)
+	pol, err := installPolicy(cfg, a.pipeline, scope)
+	if err == nil {
+		var s *agent.Session
+		s, err = agent.NewSession(agent.Config{
+			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
+			Asker: p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
+			MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
+		})
+		if err == nil {
+			return s, nil
+		}
+	}
+	scope.Close()
+	return nil, errors.Join(err, log.Close())
+}
+
+// Commands are the slash commands of the session's model.
+func (a *app) Commands(*agent.Session) []model.Command {
+	if p, ok := a.provider.(model.CommandProvider); ok {
+		return p.Commands()
+	}
+	return nil
+}
+
+// EndProcesses ends what calls have started; the program is about to leave.
+func (a *app) EndProcesses(ctx context.Context) error { return a.procs.Close(ctx) }
+
+// close ends every process and removes what only this run needed.
+func (a *app) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := errors.Join(a.procs.Close(ctx), a.shell.Close()); err != nil {
+		a.logger.Warn("not everything could be cleaned up", "err", err)
+	}
+}

@@ -1,0 +1,235 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// sessionUpdate is what the tour reads of a session/update or of the toolCall
+// of a permission request.
+type sessionUpdate struct {
+	SessionUpdate string
+	// Content is one block for messages, a list for tool calls.
+	Content   json.RawMessage
+	Title     string
+	Kind      string
+	Status    string
+	ToolCall  string `json:"toolCallId"`
+	Locations []struct {
+		Path string
+		Line int
+	}
+	Entries []struct{ Content, Status string }
+	Meta    struct {
+		Output *struct{ Data string } `json:"terminal_output"`
+		Exit   *struct {
+			ExitCode *int `json:"exit_code"`
+			Signal   *string
+		} `json:"terminal_exit"`
+		Info *struct{ Cwd string } `json:"terminal_info"`
+	} `json:"_meta"`
+}
+
+type toolContent struct {
+	Type       string
+	Content    struct{ Type, Text string }
+	Path       string
+	OldText    *string
+	NewText    string
+	TerminalID string
+}
+
+// screen draws updates the way an editor would, with plain ANSI codes.
+type screen struct {
+	mu     sync.Mutex
+	out    io.Writer
+	color  bool
+	cwd    string
+	inText string // which kind of message is being streamed
+	titles map[string]string
+}
+
+func (s *screen) paint(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// line writes whole lines, ending a message that is being streamed.
+func (s *screen) line(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.breakText()
+	fmt.Fprintln(s.out, text)
+}
+
+func (s *screen) breakText() {
+	if s.inText != "" {
+		fmt.Fprintln(s.out)
+		s.inText = ""
+	}
+}
+
+func (s *screen) heading(t string) { s.line("\n" + s.paint("1", "== "+t)) }
+func (s *screen) note(t string)    { s.line(s.paint("2", "   "+t)) }
+func (s *screen) user(t string)    { s.line("\n" + s.paint("1;36", "you> ") + t) }
+func (s *screen) endTurn(r string) { s.line(s.paint("2", "\n   turn ended: "+r)) }
+
+func (s *screen) question(title string, options []string) {
+	s.line(s.paint("1;33", "   ? the agent asks to run: ") + title + "\n" + s.paint("2", "     options: "+strings.Join(options, " | ")))
+}
+func (s *screen) answer(name string) { s.line(s.paint("33", "   > answered: "+name)) }
+func (s *screen) typed(t string)     { s.line("     allow once? [y/n] " + t) }
+func (s *screen) ask() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprint(s.out, "     allow once? [y/n] ")
+}
+
+// file shows a file of the workspace.
+func (s *screen) file(when, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	s.heading(when + ": " + strings.TrimPrefix(path, s.cwd+string(os.PathSeparator)))
+	for l := range strings.Lines(string(data)) {
+		s.line("   | " + strings.TrimRight(l, "\n"))
+	}
+	return nil
+}
+
+func (s *screen) update(u sessionUpdate) {
+	switch u.SessionUpdate {
+	case "agent_message_chunk":
+		s.text("agent", "\n"+s.paint("1;32", "agent> "), u.Content, "0")
+	case "agent_thought_chunk":
+		s.text("thought", "\n"+s.paint("2", "(thinking) "), u.Content, "2")
+	case "tool_call":
+		if s.titles == nil {
+			s.titles = map[string]string{}
+		}
+		s.titles[u.ToolCall] = u.Title
+		s.line("\n" + s.paint("1;34", "   ["+u.Kind+"] ") + s.paint("1", u.Title) + s.where(u))
+		s.contents(u)
+	case "tool_call_update":
+		s.toolUpdate(u)
+	case "plan":
+		for _, e := range u.Entries {
+			s.line("   - [" + e.Status + "] " + e.Content)
+		}
+	case "session_info_update":
+		s.note("title: " + u.Title)
+	}
+}
+
+func (s *screen) where(u sessionUpdate) string {
+	if len(u.Locations) == 0 {
+		return ""
+	}
+	at := strings.TrimPrefix(u.Locations[0].Path, s.cwd+string(os.PathSeparator))
+	if u.Locations[0].Line > 0 {
+		at += fmt.Sprintf(":%d", u.Locations[0].Line)
+	}
+	return s.paint("2", "  "+at)
+}
+
+func (s *screen) toolUpdate(u sessionUpdate) {
+	if u.Status == "in_progress" {
+		s.note("running")
+		return
+	}
+	s.contents(u)
+	if o := u.Meta.Output; o != nil {
+		s.box("terminal", o.Data)
+	}
+	if e := u.Meta.Exit; e != nil {
+		switch {
+		case e.Signal != nil:
+			s.line("   " + s.paint("31", "killed by "+*e.Signal))
+		case e.ExitCode != nil:
+			s.line("   " + s.paint("2", fmt.Sprintf("exit status %d", *e.ExitCode)))
+		}
+	}
+	switch u.Status {
+	case "completed":
+		s.line("   " + s.paint("32", "completed"))
+	case "failed":
+		s.line("   " + s.paint("31", "failed"))
+	}
+}
+
+// text streams a message: chunks of one message go on one line.
+func (s *screen) text(kind, prefix string, raw json.RawMessage, style string) {
+	var b struct{ Text string }
+	if json.Unmarshal(raw, &b) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inText != kind {
+		s.breakText()
+		fmt.Fprint(s.out, prefix)
+		s.inText = kind
+	}
+	fmt.Fprint(s.out, s.paint(style, b.Text))
+}
+
+func (s *screen) contents(u sessionUpdate) {
+	var list []toolContent
+	if len(u.Content) == 0 || json.Unmarshal(u.Content, &list) != nil {
+		return
+	}
+	for _, c := range list {
+		switch c.Type {
+		case "content":
+			s.box("", c.Content.Text)
+		case "diff":
+			s.diff(c)
+		}
+	}
+}
+
+func (s *screen) box(title, text string) {
+	if title != "" {
+		s.line(s.paint("2", "   +-- "+title))
+	}
+	for l := range strings.Lines(text) {
+		s.line(s.paint("2", "   | ") + strings.TrimRight(l, "\n"))
+	}
+}
+
+// diff draws old and new text line by line; common lines stand once.
+func (s *screen) diff(c toolContent) {
+	s.line(s.paint("2", "   +-- diff "+strings.TrimPrefix(c.Path, s.cwd+string(os.PathSeparator))))
+	var old []string
+	if c.OldText != nil {
+		old = strings.Split(*c.OldText, "\n")
+	}
+	now := strings.Split(c.NewText, "\n")
+	head := 0
+	for head < len(old) && head < len(now) && old[head] == now[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(old)-head && tail < len(now)-head && old[len(old)-1-tail] == now[len(now)-1-tail] {
+		tail++
+	}
+	for _, l := range old[:head] {
+		s.line("   |   " + l)
+	}
+	for _, l := range old[head : len(old)-tail] {
+		s.line(s.paint("31", "   | - "+l))
+	}
+	for _, l := range now[head : len(now)-tail] {
+		s.line(s.paint("32", "   | + "+l))
+	}
+	for _, l := range now[len(now)-tail:] {
+		s.line("   |   " + l)
+	}
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fullAccess is the configuration of the local model without questions.
+const fullAccess = "model:\n  provider: local\npermissions:\n  preset: danger-full-access\n"
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// waitForFile waits for a file with a process id in it.
+func waitForFile(t *testing.T, path string) int {
+	t.Helper()
+	for range 400 {
+		if data, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(data), "\n") {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Fatal("the command did not start: no " + path)
+	return 0
+}
+
+// alive reports whether a process runs; a zombie does not.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return !os.IsNotExist(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// chunk is one chunk of a scripted model answer.
+type chunk map[string]any
+
+// textChunks is an answer in words.
+func textChunks(text string) []chunk {
+	return []chunk{
+		{"type": "block-start", "index": 0, "blockType": "text"},
+		{"type": "text-delta", "index": 0, "text": text},
+		{"type": "block-end", "index": 0, "block": chunk{"type": "text", "text": text}},
+	}
+}
+
+// callChunks is an answer with one tool call; arguments are raw text.
+func callChunks(name, arguments string) []chunk {
+	return []chunk{
+		{"type": "block-start", "index": 0, "blockType": "tool-call"},
+		{"type": "block-end", "index": 0, "block": chunk{"type": "tool-call", "id": "c1", "name": name, "arguments": arguments}},
+	}
+}
+
+// replayOf is a configuration, without permission questions, whose model gives
+// these answers: chunks and finish kind in turn.
+func replayOf(t *testing.T, answers ...any) string {
+	t.Helper()
+	dir := t.TempDir()
+	var script []chunk
+	for i := 0; i < len(answers); i += 2 {
+		chunks := append(answers[i].([]chunk), chunk{"type": "finish", "reason": chunk{"kind": answers[i+1]}})
+		script = append(script, chunk{"kind": "chunks", "chunks": chunks})
+	}
+	override, err := json.Marshal(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "override.json"), string(override))
+	write(t, filepath.Join(dir, "session.jsonl"), `{"type":"session","version":0,"id":"x","createdAt":0,"delegationDepth":0}`+"\n")
+	return fmt.Sprintf("model:\n  provider: replay\n  replay:\n    script: %q\n    override: %q\npermissions:\n  preset: danger-full-access\n",
+		filepath.Join(dir, "session.jsonl"), filepath.Join(dir, "override.json"))
+}
