@@ -39,7 +39,7 @@ func (r *fakeRun) Execution() *registry.Execution     { return r.exec }
 func (r *fakeRun) DeferContext(registry.Context)      {}
 func (r *fakeRun) ConcludeTurn()                      {}
 func (r *fakeRun) Emit(string, jsonvalue.Value) error { return errors.New("no session") }
-func (r *fakeRun) Output(p []byte) { r.mu.Lock(); defer r.mu.Unlock(); r.live.Write(p) }
+func (r *fakeRun) Output(p []byte)                    { r.mu.Lock(); defer r.mu.Unlock(); r.live.Write(p) }
 
 func (r *fakeRun) String() string { r.mu.Lock(); defer r.mu.Unlock(); return r.live.String() }
 

@@ -1,0 +1,45 @@
+package fs
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+// maxChange is the largest file that write compares and edit changes: both
+// hold the text before and after in memory.
+const maxChange = 64 << 20
+
+// Target is a file that a path leads to.
+type Target struct {
+	// Path is absolute and lexically clean; messages show it.
+	Path string
+	// Real is the path once every symbolic link is followed, that of the last
+	// component too: it is where the bytes are, and it identifies the file. For
+	// a file that does not exist it is where it would be created.
+	Real string
+	// Exists says whether there is anything at Real, Regular whether it is a
+	// regular file.
+	Exists, Regular bool
+
+	info os.FileInfo // of Real, nil when it does not exist
+}
+
+// FileSystem is where the file tools find and leave text. [Disk] is the one
+// they use by default. One that goes through an editor's buffers embeds Disk
+// and replaces Open and Write, both or neither: what is read for a change must
+// be what the change is written to.
+type FileSystem interface {
+	// Resolve says what an absolute path leads to. A missing file is no error.
+	Resolve(ctx context.Context, path string) (Target, error)
+	// Open gives the bytes of a regular file.
+	Open(ctx context.Context, t Target) (io.ReadCloser, error)
+	// Write makes data the content of the file, all or nothing. A file that
+	// exists keeps its mode and must still be the one that was resolved, else
+	// ErrChanged; one that did not exist must not have appeared, else
+	// io/fs.ErrExist. Parent directories are made.
+	Write(ctx context.Context, t Target, data []byte) error
+}
+
+// Provider is implemented by agents that bring a file system of their own.
+type Provider interface{ FileSystem() FileSystem }

@@ -1,0 +1,161 @@
+// Package fs has the tools read, write and edit. They work on text: what they
+// cannot show without loss they refuse, and what a change does not name stays
+// as it was, to the byte. A file must have been seen before it is changed, and
+// must not have changed since.
+package fs
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/schema"
+	"github.com/dsh-acp/dsh-acp/internal/tools"
+)
+
+// Options configure the tools.
+type Options struct {
+	// FileSystem is used for agents that bring none of their own (see
+	// [Provider]). nil means Disk.
+	FileSystem FileSystem
+	// Observations is where the tools note what agents have seen. Give one to
+	// be able to forget agents that have ended. nil means a new one.
+	Observations *Observations
+}
+
+// Tools are the file tools with their configuration.
+type Tools struct {
+	files FileSystem
+	seen  *Observations
+}
+
+// New returns the tools.
+func New(opts Options) *Tools {
+	t := &Tools{files: opts.FileSystem, seen: opts.Observations}
+	if t.files == nil {
+		t.files = Disk{}
+	}
+	if t.seen == nil {
+		t.seen = &Observations{}
+	}
+	return t
+}
+
+// Register adds read, write and edit to a scope.
+func Register(scope *registry.Scope, opts Options) error {
+	for _, def := range New(opts).Definitions() {
+		if _, err := scope.Register(def); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Definitions are read, write and edit.
+func (t *Tools) Definitions() []registry.Definition {
+	return []registry.Definition{t.read(), t.write(), t.edit()}
+}
+
+var (
+	//go:embed read.md
+	readDescription string
+	//go:embed write.md
+	writeDescription string
+	//go:embed edit.md
+	editDescription string
+)
+
+// call is what every file tool needs of its call.
+type call struct {
+	verb  string // for messages
+	files FileSystem
+	agent string
+	path  string // absolute, links not followed
+}
+
+// begin checks the path argument and finds out for whom the call is.
+func (t *Tools) begin(verb string, args jsonvalue.Value, run registry.Run) (call, error) {
+	c := call{verb: verb, files: t.files}
+	given := tools.Text(args, "file_path")
+	if strings.TrimSpace(given) == "" {
+		return c, errors.New("file_path must be a non-empty string")
+	}
+	exec := run.Execution()
+	c.agent = tools.AgentKey(exec)
+	if p, ok := exec.Agent().(Provider); ok {
+		if files := p.FileSystem(); files != nil {
+			c.files = files
+		}
+	}
+	c.path = filepath.Clean(given)
+	if !filepath.IsAbs(c.path) {
+		c.path = filepath.Join(tools.Cwd(exec), c.path)
+	}
+	return c, nil
+}
+
+// lock resolves the path and takes the lock of the file that it leads to.
+func (c call) lock(ctx context.Context) (Target, func(), error) {
+	t, err := c.files.Resolve(ctx, c.path)
+	for range maxLinks {
+		if err != nil {
+			return t, nil, explain(ctx, c.verb, c.path, err)
+		}
+		unlock, lockErr := fileLocks.lock(ctx, t.Real)
+		if lockErr != nil {
+			return t, nil, explain(ctx, c.verb, c.path, lockErr)
+		}
+		// While we waited the file may have been made, replaced, or the link
+		// pointed elsewhere.
+		again, againErr := c.files.Resolve(ctx, c.path)
+		if againErr == nil && again.Real == t.Real {
+			return again, unlock, nil
+		}
+		unlock()
+		t, err = again, againErr
+	}
+	return t, nil, fail(CodeIO, "cannot %s %q: the symbolic links on the way keep changing", c.verb, c.path)
+}
+
+// load reads a whole file that is to be changed.
+func (c call) load(ctx context.Context, t Target) ([]byte, error) {
+	r, err := c.files.Open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxChange+1))
+	if err == nil && len(data) > maxChange {
+		err = ErrTooLarge
+	}
+	return data, err
+}
+
+func (c call) explain(ctx context.Context, err error) error {
+	return explain(ctx, c.verb, c.path, err)
+}
+
+// envelope is the text around what a tool says of a file.
+func envelope(path, body string) []content.Block {
+	return []content.Block{content.Text("<path>" + path + "</path>\n<type>file</type>\n<content>\n" + body + "\n</content>")}
+}
+
+// member shortens object literals.
+func member(key string, v jsonvalue.Value) jsonvalue.Member {
+	return jsonvalue.Member{Key: key, Value: v}
+}
+
+// mustSchema converts the literals of the output schemas.
+func mustSchema(s schema.Spec) jsonvalue.Value {
+	v, err := s.JSONSchema()
+	if err != nil {
+		panic("fs: an output schema is wrong: " + err.Error()) // a literal; tests build it
+	}
+	return v
+}
