@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +22,11 @@ func TestAgainstBash(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	dir := t.TempDir()
-	mark := filepath.Join(dir, "ran")
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\n: > '" + mark + "'\n"
+	script := "#!/bin/sh\n: > \"$MARK\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "zzdeny"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +54,14 @@ func TestAgainstBash(t *testing.T) {
 			}
 		}
 		runs++
-		_ = os.Remove(mark)
+		// A mark of its own: what an earlier line left in the background may
+		// still be writing.
+		mark := filepath.Join(dir, "ran"+strconv.Itoa(runs))
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, shell, "-c", line)
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "Z=zzdeny", "E="}
+		cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "Z=zzdeny", "E=", "MARK=" + mark}
 		cmd.WaitDelay = time.Second
 		_ = cmd.Run()
 		if _, err := os.Stat(mark); err != nil {

@@ -109,7 +109,7 @@ func (p *Pattern) Hits(c *Command) Hit {
 }
 
 // maxOperands bounds the positions that are tried as the first operand.
-const maxOperands = 32
+const maxOperands = 16
 
 // operands gives the positions at which the first operand may be: behind the
 // leading options, each with or without a value of its own. all is false when

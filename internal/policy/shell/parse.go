@@ -15,7 +15,7 @@ const (
 	maxDepth     = 8        // texts within texts: bash -c 'bash -c …'
 	maxWords     = 256      // words of a wrapper that are tried as its program
 	maxCommands  = 2000     // commands of a line that are looked at
-	maxWork      = 1 << 19  // characters that are looked at, counted again at each level
+	maxWork      = 1 << 18  // characters that are looked at, counted again at each level
 )
 
 // Line is what is known about a command line.
@@ -218,7 +218,9 @@ func (p *parsing) walk(stmt *syntax.Stmt, depth int, hidden bool) {
 			p.arithmetic(n.Cond)
 			p.arithmetic(n.Post)
 		case *syntax.CoprocClause:
+			// The parser takes the first word for a name where bash may not.
 			p.unsure("coproc is not looked into")
+			p.mystery("coproc")
 		case *syntax.TestDecl:
 			p.unsure("the command does not parse as a shell command")
 		}

@@ -45,7 +45,7 @@ func TestDenialLooksThrough(t *testing.T) {
 // What these lines run is only known when the shell runs them.
 func TestDenialCannotBeRuledOut(t *testing.T) {
 	for _, text := range []string{
-		`$x`, `$x y`, `"$x" y`, `r$y z`, `${x}m z`, `$(echo rm) x`, "`echo rm` x", `{rm,x}`, `r{m,n} x`, `/bin/r? x`, `/bin/r* x`, `[r]m x`, `eval "$x"`, `bash -c "$x"`, `bash -c "$(cat f)"`, `echo 'rm x' | bash`, `curl x | sh`, `bash -s`, `bash /dev/stdin`, `bash <(echo rm)`, `sh -`, `env $x`, `sudo $x y`, `xargs -I{} {} x`, `xargs sh -c '{}'`, `X=rm; $X y`, `!!`, `rm$'\x01' x`, `if`, `"`, `echo "$(`, "a\x00b", "\xff", `((((`, strings.Repeat("(", 5000), strings.Repeat("a", 70000), `git -c "$x" status`, `trap "$x" EXIT`, `docker exec c $x`, `ssh h "$x"`,
+		`$x`, `$x y`, `"$x" y`, `r$y z`, `${x}m z`, `$(echo rm) x`, "`echo rm` x", `{rm,x}`, `r{m,n} x`, `/bin/r? x`, `/bin/r* x`, `[r]m x`, `eval "$x"`, `bash -c "$x"`, `bash -c "$(cat f)"`, `echo 'rm x' | bash`, `curl x | sh`, `bash -s`, `bash /dev/stdin`, `bash <(echo rm)`, `sh -`, `env $x`, `sudo $x y`, `xargs -I{} {} x`, `xargs sh -c '{}'`, `X=rm; $X y`, `!!`, `rm$'\x01' x`, `if`, `"`, `echo "$(`, "a\x00b", "\xff", `((((`, strings.Repeat("(", 5000), strings.Repeat("a", 70000), `git -c "$x" status`, `trap "$x" EXIT`, `docker exec c $x`, `env time $x`, `coproc A=1 rm x`, `env sudo -u root $x`, `source <(x)`, `. /dev/stdin`, `sudo -n env A="$b" $x`, `ssh h "$x"`,
 	} {
 		if text == `!!` || text == `rm$'\x01' x` {
 			continue // the first runs a program called !!, the second one called rm^A
@@ -60,7 +60,7 @@ func TestDenialDoesNotOverreach(t *testing.T) {
 	for _, text := range []string{
 		`ls`, `echo rm`, `git rm x`, `npm run rm`, `git commit -m "rm x"`, `grep 'rm x' f`, `ls $x`, `cat "$f"`, `for f in *; do cat "$f"; done`, `rmdir x`, `./norm x`, `command -v rm`, `type rm`, `which rm`, `man rm`, `timeout 5 ls "$x"`, `echo "$(ls)"`, `cat <<EOF
 rm x
-EOF`, `bash script.sh`, `make clean`, `find . -name rm`, `git log --oneline`, `env A=1 ls "$x"`, `git rebase "$b"`, `[ -f rm ]`, `echo $((1 + 2))`, `xargs -I{} cat {}`, `# rm x`,
+EOF`, `bash script.sh`, `make clean`, `find . -name rm`, `git log --oneline`, `env A=1 ls "$x"`, `git rebase "$b"`, `[ -f rm ]`, `echo $((1 + 2))`, `xargs -I{} cat {}`, `xargs -I {} cp {} x`, `timeout -k 1 5 ls "$x"`, `sudo -u root cat "$x"`, `# rm x`,
 	} {
 		if got := hit(t, "rm *", text); got != Miss {
 			t.Errorf("%q: %v, want Miss", text, got)
@@ -295,7 +295,7 @@ func TestHostileInputIsQuick(t *testing.T) {
 			p.Hits(c)
 			p.Covers(c)
 		}
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%.20q takes %v", text, d)
 		} else if d > 300*time.Millisecond {
 			t.Logf("%.20q takes %v", text, d)

@@ -241,23 +241,20 @@ func (p *parsing) wrapped(c *Command, n, depth int) {
 		p.evaluated(name, rest, depth)
 		return
 	}
-	position := programPosition(c.words[:n])
-	operands, valueNext := 0, false
+	if name == "source" || name == "." {
+		if text, static := firstText(rest); !static || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") {
+			p.mystery(name + " reads commands that are not known")
+		}
+	}
+	if unknownProgram(c.words, n) {
+		p.mystery(name + " runs a program that is not known")
+	}
 	for i, w := range rest {
 		if i >= maxWords {
 			p.mystery("more words than are looked at")
 			break
 		}
 		text, static := w.static()
-		option := static && (strings.HasPrefix(text, "-") || isAssignment(text) || isNumber(text)) || valueNext
-		valueNext = text == "-I" || text == "--replace"
-		atProgram := !option && operands == position
-		if !option {
-			operands++
-		}
-		if atProgram && (!static || strings.Contains(text, "{}")) {
-			p.mystery(name + " runs a program that is not known")
-		}
 		if static && strings.ContainsAny(text, " \t\n;&|<>(){}`$'\"\\") {
 			p.text(text, depth+1, true)
 			if strings.HasPrefix(text, "-") && len(text) > 2 {
@@ -273,6 +270,13 @@ func (p *parsing) wrapped(c *Command, n, depth int) {
 	}
 }
 
+func firstText(words []word) (text string, static bool) {
+	if len(words) == 0 {
+		return "", true
+	}
+	return words[0].static()
+}
+
 // programPosition is the number of operands before the program that a wrapper
 // runs: a host, a container, a root folder. -1 when it takes none by position.
 func programPosition(wrapper []word) int {
@@ -284,6 +288,43 @@ func programPosition(wrapper []word) int {
 		return 1
 	}
 	return 0
+}
+
+// unknownProgram says whether the program that a wrapper runs may be one that
+// is only known when the shell runs. Which options take a value is not known
+// of every wrapper, so each bare option may have taken one operand.
+func unknownProgram(words []word, n int) bool {
+	position := programPosition(words[:n])
+	if position < 0 {
+		return false
+	}
+	operands, bare := 0, 0
+	replace := false
+	for _, w := range words[n:min(len(words), maxWords)] {
+		text, static := w.static()
+		switch {
+		case replace:
+			replace = false
+		case static && text != "" && text[0] == '-':
+			replace = text == "-I"
+			if !replace && text != "--" && !strings.HasPrefix(text, "-I") && !strings.Contains(text, "=") {
+				bare++
+			}
+		case static && isAssignment(text):
+		case static && isNumber(text):
+			bare = max(0, bare-1)
+		case !static && isAssignment(w.String()) && w.index(anything) > w.index('='):
+		default:
+			if operands > position+bare {
+				return false
+			}
+			if operands >= position && (!static || strings.Contains(text, "{}")) {
+				return true
+			}
+			operands++
+		}
+	}
+	return false
 }
 
 // hidden adds a command that is run by another one.
@@ -302,8 +343,13 @@ func (p *parsing) hidden(words []word, depth int) {
 		p.shellArguments(c, words[1:], depth)
 	case name == "eval" || name == "trap" || name == "alias":
 		p.evaluated(name, words[1:], depth)
-	case wrapperLength(words) == 0:
-		p.commandOptions(c, name, depth)
+	default:
+		n := wrapperLength(words)
+		if n == 0 {
+			p.commandOptions(c, name, depth)
+		} else if unknownProgram(words, n) {
+			p.mystery(name + " runs a program that is not known")
+		}
 	}
 }
 
@@ -347,7 +393,7 @@ func (p *parsing) shellArguments(c *Command, rest []word, depth int) {
 		case static && len(text) > 1 && (text[0] == '-' || text[0] == '+') && !strings.HasPrefix(text, "--"):
 			takesText = takesText || strings.Contains(text[1:], "c")
 		case static && strings.HasPrefix(text, "--"):
-		case !static || text == "-" || strings.HasPrefix(text, "/dev/"):
+		case !static || text == "-" || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/"):
 			p.mystery("the shell reads commands that are not known")
 			operand = true
 		default:
@@ -358,12 +404,17 @@ func (p *parsing) shellArguments(c *Command, rest []word, depth int) {
 	for _, r := range c.stdin {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-			body := r.Hdoc
 			if r.Op == syntax.WordHdoc {
-				body = r.Word
-			}
-			if text, ok := bodyText(body); ok {
+				if text := canonical(r.Word); !text.dynamic {
+					p.text(text.String(), depth+1, true)
+					known = true
+				}
+			} else if text, ok := bodyText(r.Hdoc); ok {
 				p.text(text, depth+1, true)
+				// With a bare delimiter the outer shell takes some backslashes away.
+				if bare := strings.NewReplacer(`\\`, `\`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(text); bare != text {
+					p.text(bare, depth+1, true)
+				}
 				known = true
 			}
 		}
