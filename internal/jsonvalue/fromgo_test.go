@@ -235,6 +235,9 @@ func TestStrings(t *testing.T) {
 	if p := StringWTF8("\xed\xa0\xbd\xed\xb8\x80"); p.String() != `"😀"` {
 		t.Errorf("a pair of surrogates = %s", p)
 	}
+	if h := StringWTF8("\xed\xa0\x80\xed\xa0\x80\xff"); h.String() != "\"\\ud800\\ud800\uFFFD\"" {
+		t.Errorf("two high surrogates = %s", h)
+	}
 	parsed, err := Parse([]byte(`{"\ud800":1}`))
 	if err != nil || parsed.MemberAt(0).Key != "\xed\xa0\x80" || parsed.String() != `{"\ud800":1}` {
 		t.Errorf("%s, %v", parsed, err)
