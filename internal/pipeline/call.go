@@ -95,13 +95,12 @@ type Pending struct {
 	done      bool // Dispatch has run
 	final     *Result
 
-	mu       sync.Mutex
-	closed   bool           // the wrappers have returned
-	bodies   sync.WaitGroup // bodies under way
-	invoked  bool           // a body was started
-	minted   *Result        // the latest result made by this dispatch
-	earlier  []*Result      // those before it, where a wrapper retried
-	contexts []registry.Context
+	mu      sync.Mutex
+	closed  bool           // the wrappers have returned
+	bodies  sync.WaitGroup // bodies under way
+	invoked bool           // a body was started
+	minted  *Result        // the latest result made by this dispatch
+	earlier []*Result      // those before it, where a wrapper retried
 }
 
 // Execution is the identity of the call.

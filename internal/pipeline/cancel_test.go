@@ -31,7 +31,9 @@ func register(t testing.TB, s *registry.Scope, def registry.Definition) {
 // body is a tool with the given body.
 func body(f func(ctx context.Context, run registry.Run) (jsonvalue.Value, error)) registry.Definition {
 	def := noop("tool")
-	def.Execute = func(ctx context.Context, _ jsonvalue.Value, run registry.Run) (jsonvalue.Value, error) { return f(ctx, run) }
+	def.Execute = func(ctx context.Context, _ jsonvalue.Value, run registry.Run) (jsonvalue.Value, error) {
+		return f(ctx, run)
+	}
 	return def
 }
 

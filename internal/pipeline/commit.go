@@ -146,4 +146,3 @@ func (pd *Pending) notifyOne(f ObserverFunc, r *Result) {
 	}()
 	f(pd.exec, r)
 }
-

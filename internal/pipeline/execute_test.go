@@ -39,8 +39,14 @@ func TestParseArguments(t *testing.T) {
 
 func TestThrownError(t *testing.T) {
 	for _, c := range []struct{ json, want string }{
-		{`"text"`, "text"}, {`null`, "null"}, {`true`, "true"}, {`1e21`, "1e+21"}, {`{}`, "[object Object]"},
-		{`{"message":"m"}`, "m"}, {`{"message":5}`, "[object Object]"}, {`[1,null,["a"]]`, "1,,a"},
+		{`"text"`, "text"},
+		{`null`, "null"},
+		{`true`, "true"},
+		{`1e21`, "1e+21"},
+		{`{}`, "[object Object]"},
+		{`{"message":"m"}`, "m"},
+		{`{"message":5}`, "[object Object]"},
+		{`[1,null,["a"]]`, "1,,a"},
 	} {
 		v, err := jsonvalue.ParseString(c.json)
 		must(t, err)
@@ -89,7 +95,10 @@ func TestPanicsAreContained(t *testing.T) {
 			})
 		}, true, true},
 		{"body", func(_ *testing.T, _ *pipeline.Pipeline, def *registry.Definition) {
-			def.Execute = func(context.Context, jsonvalue.Value, registry.Run) (jsonvalue.Value, error) { boom(); return jsonvalue.Value{}, nil }
+			def.Execute = func(context.Context, jsonvalue.Value, registry.Run) (jsonvalue.Value, error) {
+				boom()
+				return jsonvalue.Value{}, nil
+			}
 		}, true, false},
 		{"render", func(_ *testing.T, _ *pipeline.Pipeline, def *registry.Definition) {
 			def.Output.Render = func(_, _ jsonvalue.Value) ([]content.Block, error) { boom(); return nil, nil }

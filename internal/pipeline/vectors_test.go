@@ -197,23 +197,23 @@ func must(t testing.TB, err error) {
 }
 
 // script is what a listener does: delegate, throw, or answer with a value.
-func script(t *testing.T, raw json.RawMessage) (next bool, thrown error, answer jsonvalue.Value) {
+func script(t *testing.T, raw json.RawMessage) (next bool, answer jsonvalue.Value, thrown error) {
 	v, err := jsonvalue.Parse(raw)
 	must(t, err)
 	if s, ok := v.Str(); ok && s == "next" {
-		return true, nil, jsonvalue.Value{}
+		return true, jsonvalue.Value{}, nil
 	}
 	if s, ok := v.Get("throw").Str(); ok {
-		return false, errors.New(s), jsonvalue.Value{}
+		return false, jsonvalue.Value{}, errors.New(s)
 	}
 	if s, ok := v.Get("js").Str(); ok {
-		return false, nil, evaluate(t, s)
+		return false, evaluate(t, s), nil
 	}
-	return false, nil, v
+	return false, v, nil
 }
 
 func (st *stage) addPre(raw json.RawMessage) {
-	next, thrown, answer := script(st.t, raw)
+	next, answer, thrown := script(st.t, raw)
 	_, err := st.pipe.OnPreExecute(st.scope, func(ctx context.Context, _ *registry.Execution, delegate pipeline.PreNext) (pipeline.Decision, error) {
 		st.mark("pre")
 		st.reach("pre")
@@ -229,7 +229,7 @@ func (st *stage) addPre(raw json.RawMessage) {
 }
 
 func (st *stage) addAround(raw json.RawMessage) {
-	next, thrown, answer := script(st.t, raw)
+	next, answer, thrown := script(st.t, raw)
 	abort, _ := answer.Get("abortedSignal").Bool()
 	_, err := st.pipe.OnExecute(st.scope, func(ctx context.Context, _ *registry.Execution, delegate pipeline.ExecNext) (*pipeline.Result, error) {
 		st.mark("around>")
@@ -251,7 +251,7 @@ func (st *stage) addAround(raw json.RawMessage) {
 }
 
 func (st *stage) addPost(raw json.RawMessage) {
-	next, thrown, answer := script(st.t, raw)
+	next, answer, thrown := script(st.t, raw)
 	_, err := st.pipe.OnPostExecute(st.scope, func(ctx context.Context, _ *registry.Execution, r *pipeline.Result, delegate pipeline.PostNext) (pipeline.PostDecision, error) {
 		if r.IsError() {
 			st.mark("post:error")
@@ -271,7 +271,7 @@ func (st *stage) addPost(raw json.RawMessage) {
 }
 
 func (st *stage) addGuard(raw json.RawMessage) {
-	_, thrown, answer := script(st.t, raw)
+	_, answer, thrown := script(st.t, raw)
 	if answer.IsNull() {
 		answer = jsonvalue.Value{} // null in a script abstains
 	}
