@@ -65,19 +65,7 @@ func TestALineOverTheCeilingIsSkipped(t *testing.T) {
 }
 
 // rss is the agent's resident memory in KiB, 0 where that cannot be read.
-func (c *client) rss() int {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	var kib int
-	for line := range strings.Lines(string(data)) {
-		if strings.HasPrefix(line, "VmRSS:") {
-			_, _ = fmt.Sscanf(line, "VmRSS: %d", &kib)
-		}
-	}
-	return kib
-}
+func (c *client) rss() int { return residentKiB(c.cmd.Process.Pid) }
 
 func TestATenMegabytePromptAndAnswerPass(t *testing.T) {
 	long := strings.Repeat("long ", 2<<20)
