@@ -101,7 +101,7 @@ func create(t Target, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := finish(f, data); err != nil {
+	if err := finish(f, data, nil); err != nil {
 		_ = os.Remove(t.Real)
 		return err
 	}
@@ -109,30 +109,27 @@ func create(t Target, data []byte) error {
 	return nil
 }
 
-// writeTemp writes a new file into dir and gives its name. Nothing is left
-// behind when it fails.
+// writeTemp writes a new file into dir and gives its name. prepare comes after
+// the content, since writing clears the set-user-id and set-group-id bits.
+// Nothing is left behind when it fails.
 func writeTemp(dir string, mode os.FileMode, data []byte, prepare func(*os.File) error) (name string, err error) {
 	name = filepath.Join(dir, ".dsh-"+rand.Text()[:16]+".tmp")
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
-	if prepare != nil {
-		if err := prepare(f); err != nil {
-			f.Close()
-			_ = os.Remove(name)
-			return "", err
-		}
-	}
-	if err := finish(f, data); err != nil {
+	if err := finish(f, data, prepare); err != nil {
 		_ = os.Remove(name)
 		return "", err
 	}
 	return name, nil
 }
 
-func finish(f *os.File, data []byte) error {
+func finish(f *os.File, data []byte, prepare func(*os.File) error) error {
 	_, err := f.Write(data)
+	if err == nil && prepare != nil {
+		err = prepare(f)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -21,6 +21,8 @@ func TestEditKeepsEveryByteItDoesNotName(t *testing.T) {
 		{"CRLF, all", "a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n", true, "c\r\nc\r\n"},
 		{"mixed endings stay mixed", "a\nb\r\nc\nd\r\n", "c", "C", false, "a\nb\r\nC\nd\r\n"},
 		{"each line of the span keeps its own", "a\nb\r\nc\nd\r\n", "a\nb\nc\n", "a\nB\nc\n", false, "a\nB\r\nc\nd\r\n"},
+		{"lines shared at the beginning keep their own", "a\nb\r\nc\nd\r\n", "a\nb\n", "a\nb\nX\n", false, "a\nb\r\nX\nc\nd\r\n"},
+		{"lines shared at the end keep their own", "a\nb\r\nc\n", "b\nc\n", "X\nb\nc\n", false, "a\nX\r\nb\r\nc\n"},
 		{"inserted lines follow their neighbours", "a\r\nb\nc\n", "a", "a\nnew", false, "a\r\nnew\r\nb\nc\n"},
 		{"inserted at the end of an LF part", "a\r\nb\nc\n", "b", "b\nnew", false, "a\r\nb\nnew\nc\n"},
 		{"last line without newline in a CRLF file", "a\r\nb", "b", "b\nc", false, "a\r\nb\r\nc"},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -29,6 +30,9 @@ func (s *Shell) parse(args jsonvalue.Value) (request, error) {
 	r := request{command: tools.Text(args, "command"), workdir: tools.Text(args, "workdir"), timeout: s.opts.DefaultTimeout}
 	if r.command == "" {
 		return r, errors.New("invalid command: expected a non-empty string")
+	}
+	if strings.IndexByte(r.command, 0) >= 0 || strings.IndexByte(r.workdir, 0) >= 0 {
+		return r, errors.New("invalid command: it holds a NUL character, which no program can be given")
 	}
 	if args.GetString("description") == "" {
 		return r, errors.New("invalid description: expected a non-empty string")

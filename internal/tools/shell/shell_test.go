@@ -208,6 +208,7 @@ func TestArgumentErrors(t *testing.T) {
 		want string
 	}{
 		{map[string]any{"command": ""}, "invalid command: expected a non-empty string"},
+		{map[string]any{"command": "echo \x00"}, "invalid command: it holds a NUL character, which no program can be given"},
 		{map[string]any{"command": "true", "description": ""}, "invalid description: expected a non-empty string"},
 		{map[string]any{"command": "true", "timeoutMs": 0}, "invalid timeoutMs: expected a positive number, got 0"},
 		{map[string]any{"command": "true", "timeoutMs": -2.5}, "invalid timeoutMs: expected a positive number, got -2.5"},
