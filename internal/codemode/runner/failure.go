@@ -209,7 +209,7 @@ func (r *run) hint(f *Failure, done *wire.Done) string {
 		return r.undefined(m[1])
 	}
 	if done.Status == wire.StatusCompute && strings.Contains(f.SourceLine, "+=") {
-		return "building a long text with += copies it on every step; collect the parts in an array and join them"
+		return "if this += builds a long text, it copies the text on every step; collect the parts in an array and join them"
 	}
 	return ""
 }

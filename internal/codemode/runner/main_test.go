@@ -32,6 +32,7 @@ type fakeHost struct {
 	mu    sync.Mutex
 	logs  []string
 	calls []Call
+	onLog func()
 	wg    sync.WaitGroup
 }
 
@@ -41,6 +42,9 @@ func (h *fakeHost) Log(entry string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.logs = append(h.logs, entry)
+	if h.onLog != nil {
+		h.onLog()
+	}
 }
 
 func (h *fakeHost) Submit(ctx context.Context, c Call, settle func(Reply)) {
@@ -53,6 +57,9 @@ func (h *fakeHost) Submit(ctx context.Context, c Call, settle func(Reply)) {
 		Message string          `json:"message"`
 	}
 	_ = json.Unmarshal(c.Args, &args)
+	if args.Value == nil {
+		args.Value = json.RawMessage("null")
+	}
 	switch c.Name {
 	case "echo":
 		settle(Reply{Value: c.Args})

@@ -21,7 +21,7 @@ const Sourcefile = "code.ts"
 
 // Parameters are the names the program's function is called with, in order.
 // They cannot be declared again at the program's top level (C7.1).
-var Parameters = []string{"tools", "ToolCallError", "console", "require"}
+var Parameters = []string{"tools", "ToolCallError", "console"}
 
 // Script is a program ready to run: a script whose value is an async function
 // of Parameters, and its source map as JSON.
@@ -77,7 +77,7 @@ func Compile(source string, o Options) (*Script, error) {
 // supported switches off what goja's parser or runtime lacks, so that esbuild
 // lowers it or leaves a call that a runtime shim can answer: the three regular
 // expression entries turn literals into new RegExp(...), and import() becomes a
-// call of the wrapper's require, which explains itself.
+// call of a global require, which explains itself.
 var supported = map[string]bool{
 	"async-generator": false, "for-await": false, "decorators": false, "using": false,
 	"dynamic-import": false, "import-meta": false, "top-level-await": false,

@@ -15,7 +15,7 @@ type form struct {
 }
 
 const (
-	open = `(async function (tools, ToolCallError, console, require) {"use strict";`
+	open = `(async function (tools, ToolCallError, console) {"use strict";`
 	// The break keeps a comment at the end of the text from eating the brace.
 	closing = "\n})"
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/wire"
@@ -155,7 +156,7 @@ func (e *Engine) call(program *goja.Program) (*goja.Promise, *wire.Done) {
 	if !ok {
 		return nil, &wire.Done{Status: wire.StatusException, Message: "SyntaxError: the program is not a function body"}
 	}
-	result, err := main(goja.Undefined(), e.tools.object, e.tools.errorClass, e.console.object, e.intrinsics.require)
+	result, err := main(goja.Undefined(), e.tools.object, e.tools.errorClass, e.console.object)
 	if err != nil {
 		return nil, e.failed(err)
 	}
@@ -254,8 +255,36 @@ func (e *Engine) compile(run *wire.Run) (*goja.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !oneFunction(tree) {
+		return nil, errEscape
+	}
 	rewrite(tree, run.Tools)
 	return goja.CompileAST(tree, true)
+}
+
+var errEscape = errors.New("Unexpected \"}\": the program closes a brace that it did not open")
+
+// oneFunction says whether a script is what the parent wraps a program in: the
+// compiler's helpers, all variables, and one function. A program that closed
+// the wrapper's brace and opened another would be more.
+func oneFunction(tree *ast.Program) bool {
+	last := len(tree.Body) - 1
+	for i, s := range tree.Body {
+		switch s := s.(type) {
+		case *ast.VariableStatement:
+			if i == last {
+				return false
+			}
+		case *ast.ExpressionStatement:
+			f, ok := s.Expression.(*ast.FunctionLiteral)
+			if !ok || !f.Async || i != last {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return last >= 0
 }
 
 // log sends one console entry. An entry beyond what the parent keeps is cut: it

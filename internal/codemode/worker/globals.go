@@ -36,9 +36,10 @@ func (e *Engine) prepare() error {
 	vm.SetAsyncContextTracker(&e.awaits)
 	vm.SetPromiseRejectionTracker(e.rejections.track)
 	e.console.install(e)
-	e.intrinsics.require = vm.ToValue(func(call goja.FunctionCall) goja.Value {
+	require := vm.ToValue(func(call goja.FunctionCall) goja.Value {
 		panic(vm.NewTypeError("require and import are not available in a Code Mode program (%s): every effect is a call of a tool", call.Argument(0)))
 	})
+	_ = vm.GlobalObject().DefineDataProperty("require", require, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	program, err := prelude()
 	if err != nil {
 		return err

@@ -183,7 +183,12 @@ func (p *inspector) className(o *goja.Object) string {
 func (p *inspector) shape(o *goja.Object, depth int) *shape {
 	class, name := o.ClassName(), p.className(o)
 	prefix := ""
+	if name == "Iterator" && p.tag(o) != "" {
+		name = "Object" // the iterators and generators of the language
+	}
 	switch {
+	case class == "Arguments":
+		prefix = "[Arguments] "
 	case name == "":
 		prefix = fmt.Sprintf("[%s: null prototype] ", class)
 	case name != "Object":
@@ -191,12 +196,11 @@ func (p *inspector) shape(o *goja.Object, depth int) *shape {
 	}
 	s := &shape{open: prefix + "{", close: "}"}
 	skip := ""
-	in := &p.e.intrinsics
 	switch exported := p.e.kind(o); {
 	case class == "Array":
 		p.arrayShape(s, o, name, depth)
 		return s
-	case class == "Function":
+	case class == "Function" || class == "AsyncFunction" || class == "GeneratorFunction":
 		s.base = p.functionText(o, name)
 		s.open = "{"
 	case class == "RegExp":
@@ -225,8 +229,6 @@ func (p *inspector) shape(o *goja.Object, depth int) *shape {
 		s.entries = append(s.entries, fmt.Sprintf("byteLength: %d", len(bufferBytes(o))))
 	case exported == kindWeak:
 		s.entries = append(s.entries, "<items unknown>")
-	case o.Prototype() != nil && isGenerator(o):
-		s.open = "Object [Generator] {"
 	default:
 		if tag := p.tag(o); tag != "" && tag != name {
 			if prefix == "" {
@@ -235,7 +237,6 @@ func (p *inspector) shape(o *goja.Object, depth int) *shape {
 			s.open = prefix + "[" + tag + "] {"
 		}
 	}
-	_ = in
 	p.properties(s, o, depth, skip)
 	return s
 }

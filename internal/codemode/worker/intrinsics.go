@@ -20,7 +20,6 @@ type intrinsics struct {
 	primitives                       map[string]goja.Callable // valueOf by class
 
 	toolCallError *goja.Object
-	require       goja.Value
 }
 
 // capture takes the intrinsics from a fresh VM.
@@ -151,8 +150,6 @@ func (e *Engine) kind(o *goja.Object) kind {
 	}
 	return kindOther
 }
-
-func isGenerator(o *goja.Object) bool { return o.ClassName() == "Generator" }
 
 // primitive is what a boxed value holds.
 func (e *Engine) primitive(o *goja.Object) goja.Value {

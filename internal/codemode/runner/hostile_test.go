@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	expectHeader  = regexp.MustCompile(`(?m)^// expect: (.+)$`)
+	messageHeader = regexp.MustCompile(`(?m)^// message: (.+)$`)
+)
+
+// hostileLimits are small so that the corpus takes seconds.
+var hostileLimits = Limits{
+	Compute: 400 * time.Millisecond, Wall: 2 * time.Second, MemoryBytes: 128 << 20, MaxOutputBytes: 1 << 20,
+}
+
+// TestHostile runs the hostile corpus in children. After each program a fresh
+// one runs; after all, no process is left and this process is as small as it
+// was.
+func TestHostile(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "codemode", "hostile", "*.ts"))
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d hostile programs, %v", len(files), err)
+	}
+	r := New(Options{Mode: Child})
+	defer r.Close()
+	checkAlive(t, r)
+	before := residentAfterGC(t)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".ts")
+		t.Run(name, func(t *testing.T) { runHostile(t, r, file) })
+	}
+	checkAlive(t, r)
+	r.Close()
+	if left := children(t); len(left) > 0 {
+		t.Errorf("processes left: %v", left)
+	}
+	if after := residentAfterGC(t); before > 0 && after > before+max(before/10, 4<<20) {
+		t.Errorf("resident memory grew from %d to %d KiB", before>>10, after>>10)
+	}
+}
+
+func runHostile(t *testing.T, r *Runner, file string) {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := expectHeader.FindSubmatch(source)
+	if m == nil {
+		t.Fatal("no expectation")
+	}
+	start := time.Now()
+	out, _ := runSource(t, r, string(source), hostileLimits)
+	elapsed := time.Since(start)
+	kind, message := "ok", ""
+	if out.Failure != nil {
+		kind, message = string(out.Failure.Kind), out.Failure.Message
+	}
+	t.Logf("%s after %v: %s", kind, elapsed.Round(time.Millisecond), clip(message, 300))
+	if !slices.Contains(strings.Fields(string(m[1])), kind) {
+		t.Errorf("ended as %s, want %s", kind, m[1])
+	}
+	if m := messageHeader.FindSubmatch(source); m != nil && !bytes.Contains([]byte(message), m[1]) && kind != "ok" {
+		t.Errorf("message lacks %q: %s", m[1], message)
+	}
+	if strings.Contains(message, "goroutine ") || strings.Contains(message, ".go:") {
+		t.Errorf("the message shows our own insides: %s", message)
+	}
+	if limit := hostileLimits.Wall + 3*time.Second; elapsed > limit {
+		t.Errorf("took %v, more than %v", elapsed, limit)
+	}
+	checkAlive(t, r)
+}
+
+func checkAlive(t *testing.T, r *Runner) {
+	t.Helper()
+	if out, _ := runSource(t, r, "return 6 * 7", Limits{}); !out.OK || out.Value.String() != "42" {
+		t.Fatalf("a fresh program fails: %+v", out.Failure)
+	}
+}
+
+// children are the ids of this process's children, where /proc tells.
+func children(t *testing.T) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	var out []int
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// residentAfterGC is this process's resident memory in bytes, 0 if unknown.
+func residentAfterGC(t *testing.T) int64 {
+	t.Helper()
+	debug.FreeOSMemory()
+	return resident(os.Getpid())
+}
+
+func resident(pid int) int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(data))
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+// schedulingSlack is what a loaded test machine may add to any wait.
+const schedulingSlack = 150 * time.Millisecond
+
+// TestCancel ends programs of every sort within 100 ms of the cancellation.
+func TestCancel(t *testing.T) {
+	each(t, func(t *testing.T, r *Runner) {
+		for name, source := range map[string]string{
+			"loop": "for (;;) {}", "microtasks": "for (;;) await null", "sleep": "await new Promise(r => setTimeout(r, 1e6))",
+			"tool": "await tools.sleep({ms: 1e6})",
+		} {
+			t.Run(name, func(t *testing.T) {
+				if err := r.Warm(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancelCause(context.Background())
+				h := &fakeHost{}
+				var asked time.Time
+				h.onLog = func() { time.AfterFunc(30*time.Millisecond, func() { asked = time.Now(); cancel(errStop) }) }
+				out := r.Run(ctx, Program{Source: "console.log('begun');" + source, Tools: fakeTools}, h)
+				late := time.Since(asked)
+				h.wg.Wait()
+				if out.Failure == nil || out.Failure.Kind != KindAbort || !strings.HasPrefix(out.Failure.Message, "stop it") {
+					t.Fatalf("outcome %+v", out.Failure)
+				}
+				if late > 100*time.Millisecond+schedulingSlack {
+					t.Errorf("returned %v after the cancellation", late)
+				}
+				if len(out.Logs) != 1 {
+					t.Errorf("output lost: %q", out.Logs)
+				}
+			})
+		}
+	})
+}
+
+type stopError struct{}
+
+func (stopError) Error() string { return "stop it" }
+
+var errStop = stopError{}

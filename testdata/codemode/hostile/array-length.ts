@@ -1,0 +1,3 @@
+// expect: exception
+const a = [];
+a.length = -1;

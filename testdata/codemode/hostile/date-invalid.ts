@@ -1,0 +1,2 @@
+// expect: exception
+return new Date(NaN).toISOString();

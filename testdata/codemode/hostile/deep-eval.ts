@@ -1,0 +1,2 @@
+// expect: exception worker-exit timeout
+return eval("(".repeat(2e6));

@@ -1,0 +1,3 @@
+// expect: exception worker-exit timeout
+const o: any = { get a() { return this.a; } };
+return o.a;

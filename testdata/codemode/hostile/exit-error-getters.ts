@@ -1,0 +1,4 @@
+// expect: exception
+const e = new Error("x");
+Object.defineProperty(e, "message", { get() { throw new Error("y"); } });
+throw e;

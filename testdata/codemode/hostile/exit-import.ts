@@ -1,0 +1,4 @@
+// expect: exception
+// message: import
+const fs = await import("node:fs");
+return fs.readdirSync("/");

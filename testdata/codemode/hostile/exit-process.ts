@@ -1,0 +1,2 @@
+// expect: exception
+(globalThis as any).process.exit(0);

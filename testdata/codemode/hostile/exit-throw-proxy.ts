@@ -1,0 +1,2 @@
+// expect: exception
+throw new Proxy({}, { get() { throw 1; }, getPrototypeOf() { throw 2; } });

@@ -1,0 +1,2 @@
+// expect: exception
+})(); throw 1; (async function () {

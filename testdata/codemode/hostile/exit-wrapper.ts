@@ -1,0 +1,3 @@
+// expect: exception
+return 1;
+}); while (true) {} (async () => {

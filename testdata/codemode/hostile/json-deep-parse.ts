@@ -1,0 +1,2 @@
+// expect: worker-exit timeout exception
+JSON.parse("[".repeat(5e6));

@@ -1,0 +1,3 @@
+// expect: timeout
+await tools.echo({ a: 1 });
+for (;;) {}

@@ -1,0 +1,2 @@
+// expect: timeout
+for (;;) { try { for (;;) {} } catch { continue; } }

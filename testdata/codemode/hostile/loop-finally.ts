@@ -1,0 +1,2 @@
+// expect: timeout
+try { for (;;) {} } finally { for (;;) {} }

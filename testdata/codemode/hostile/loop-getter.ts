@@ -1,0 +1,3 @@
+// expect: timeout
+const o = { get x() { for (;;) {} } };
+return o;

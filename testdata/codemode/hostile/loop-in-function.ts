@@ -1,0 +1,3 @@
+// expect: timeout
+const spin = () => { for (;;) { (() => 1)(); } };
+spin();

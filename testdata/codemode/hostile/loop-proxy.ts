@@ -1,0 +1,3 @@
+// expect: timeout
+const p: any = new Proxy({}, { get: () => { for (;;) {} } });
+return p.x;

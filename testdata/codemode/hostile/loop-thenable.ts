@@ -1,0 +1,2 @@
+// expect: timeout
+await { then(resolve: any) { for (;;) {} } };

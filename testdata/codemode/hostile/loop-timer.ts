@@ -1,0 +1,3 @@
+// expect: timeout
+setTimeout(() => { for (;;) {} }, 1);
+await new Promise((r) => setTimeout(r, 60_000));

@@ -1,0 +1,3 @@
+// expect: worker-exit timeout exception
+let n = 2n;
+for (;;) n = n * n;

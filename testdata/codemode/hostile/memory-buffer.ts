@@ -1,0 +1,2 @@
+// expect: worker-exit exception
+return new ArrayBuffer(2 ** 33).byteLength;

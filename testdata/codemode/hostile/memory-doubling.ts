@@ -1,0 +1,3 @@
+// expect: worker-exit exception timeout
+let s = "x";
+for (;;) s += s;

@@ -1,0 +1,2 @@
+// expect: worker-exit timeout
+return new Array(1e8).join("xxxxxxxx").length;

@@ -1,0 +1,3 @@
+// expect: worker-exit timeout
+const m = new Map();
+for (let i = 0; ; i++) m.set({}, new Array(100).fill(i));

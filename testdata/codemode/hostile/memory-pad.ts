@@ -1,0 +1,2 @@
+// expect: worker-exit exception
+return "x".padEnd(2 ** 31, "ab").length;

@@ -1,0 +1,3 @@
+// expect: worker-exit timeout
+const a: any[] = [];
+for (;;) a.push(new Promise(() => {}).then(() => 1));

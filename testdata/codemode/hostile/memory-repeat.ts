@@ -1,0 +1,2 @@
+// expect: worker-exit exception
+return "x".repeat(2 ** 40).length;

@@ -1,0 +1,3 @@
+// expect: timeout worker-exit
+const f = (): any => Promise.resolve().then(f);
+await f();

@@ -1,0 +1,3 @@
+// expect: ok
+console.log("a\u0000b");
+return "\u0000";

@@ -1,0 +1,2 @@
+// expect: output-limit timeout
+for (;;) console.log("line");

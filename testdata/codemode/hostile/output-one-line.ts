@@ -1,0 +1,2 @@
+// expect: output-limit
+console.log("x".repeat(5e6));

@@ -1,0 +1,2 @@
+// expect: output-limit
+return "x".repeat(5e6);

@@ -1,0 +1,2 @@
+// expect: timeout
+return /^(a+)+\1?$/.test("a".repeat(41) + "b");

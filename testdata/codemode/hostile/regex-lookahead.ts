@@ -1,0 +1,2 @@
+// expect: timeout
+return /^(?=a)(a+)+$/.test("a".repeat(41) + "b");

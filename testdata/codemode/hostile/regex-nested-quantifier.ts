@@ -1,0 +1,2 @@
+// expect: timeout
+return /^((a|a)+)+(?=x)$/.test("a".repeat(45) + "!");

@@ -1,0 +1,2 @@
+// expect: timeout
+return { get a() { for (;;) {} } };

@@ -1,0 +1,3 @@
+// expect: exception
+// message: trap
+return new Proxy({}, { ownKeys() { throw new Error("trap"); } });

@@ -1,0 +1,3 @@
+// expect: timeout
+// message: nothing can resolve
+await Promise.race([]);
