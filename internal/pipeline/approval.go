@@ -18,7 +18,7 @@ const (
 	Unavailable ApprovalOutcome = "unavailable"
 )
 
-// ApprovalRequest is what a person decides on: the call as it will run.
+// ApprovalRequest is what a person decides on: the call as it will run (rule R5.11).
 type ApprovalRequest struct {
 	// Execution has the call's id, name, arguments and agent.
 	Execution *registry.Execution

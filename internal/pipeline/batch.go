@@ -23,7 +23,7 @@ type BatchSink interface {
 	AppendContexts(ctx context.Context, contexts []registry.Context) error
 }
 
-// BatchOutcome is how a batch ended.
+// BatchOutcome is how a batch ended (rules R13.6 to R13.9).
 type BatchOutcome struct {
 	// ConcludesTurn is set when a result says so (rule R13.9).
 	ConcludesTurn bool
@@ -49,7 +49,7 @@ func (p *Pipeline) classify(call Call, args jsonvalue.Value) bool {
 	return tool.ConcurrencySafe(args)
 }
 
-// RunBatch runs the calls of one assistant message (specification section 13).
+// RunBatch runs the calls of one assistant message (specification 13).
 // Calls that may overlap run in a rolling pool, others alone; each is announced
 // and prepared in the message's order, and only bodies overlap. Results are made
 // final and logged in the message's order, whatever ends first.

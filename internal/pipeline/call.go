@@ -9,7 +9,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-// Call is what a caller says about a call.
+// Call is what a caller says about a call (rules R5.1, R5.4).
 type Call struct {
 	// ID is the id that the model gave the call.
 	ID string
@@ -103,7 +103,7 @@ type Pending struct {
 	earlier []*Result      // those before it, where a wrapper retried
 }
 
-// Execution is the identity of the call.
+// Execution is the identity of the call (rule R5.4).
 func (pd *Pending) Execution() *registry.Execution { return pd.exec }
 
 // Settled reports whether the call is decided without a body: refused, or

@@ -10,7 +10,7 @@ import (
 
 // Commit makes the result final: post-execute listeners, the tool's finaliser,
 // the last check, observers (stages 8 to 10). A call that was not dispatched is
-// dispatched first. Committing again returns the same result.
+// dispatched first. Committing again returns the same result (rules R5.28 to R5.36).
 func (pd *Pending) Commit() *Result {
 	if pd.final != nil {
 		return pd.final

@@ -36,16 +36,16 @@ func Deny(reason string) Decision { return Decision{kind: deny, reason: reason, 
 // rule R5.11).
 func Ask(reason string) Decision { return Decision{kind: ask, reason: reason, hasReason: reason != ""} }
 
-// IsAllow reports whether d lets the call go on.
+// IsAllow reports whether d lets the call go on (rule R5.8).
 func (d Decision) IsAllow() bool { return d.kind == allow }
 
-// IsDeny reports whether d refuses the call.
+// IsDeny reports whether d refuses the call (rule R5.8).
 func (d Decision) IsDeny() bool { return d.kind == deny }
 
-// IsAsk reports whether d wants approval.
+// IsAsk reports whether d wants approval (rule R5.8).
 func (d Decision) IsAsk() bool { return d.kind == ask }
 
-// Reason is the reason of a denial or an ask, "" when there is none.
+// Reason is the reason of a denial or an ask, "" when there is none (rules R5.11, R5.18).
 func (d Decision) Reason() string { return d.reason }
 
 // The texts of malformed decisions (rule R5.14).

@@ -12,7 +12,7 @@ import (
 
 // Dispatch runs the wrappers and the body (stages 6 and 7) unless the call is
 // settled already. It returns when every body that was started has ended. It
-// may run beside the Dispatch of other calls, once for each call.
+// may run beside the Dispatch of other calls, once for each call (rules R5.19 to R5.27).
 func (pd *Pending) Dispatch() {
 	if pd.done {
 		return

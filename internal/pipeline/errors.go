@@ -9,7 +9,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-// The codes of failed results that the pipeline itself makes (specification section 7).
+// The codes of failed results that the pipeline itself makes (specification 7, rule R7.1).
 const (
 	CodeUnknownTool           = "UNKNOWN_TOOL"
 	CodeInvalidArgs           = "INVALID_ARGS"

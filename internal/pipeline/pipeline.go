@@ -9,13 +9,13 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-// Result is the frozen outcome of a call.
+// Result is the frozen outcome of a call (rule R5.35).
 type Result = registry.Result
 
 // DefaultMaxParallel is how many bodies of a batch overlap unless configured (rule R13.3).
 const DefaultMaxParallel = 10
 
-// Options configure a pipeline.
+// Options configure a pipeline (rules R13.3, R8.1).
 type Options struct {
 	// Approver answers asks; nil denies them (specification 5.3).
 	Approver Approver
@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // Pipeline runs calls against the tools of a registry. It is safe for
-// concurrent use.
+// concurrent use (rule R6.1).
 type Pipeline struct {
 	reg         *registry.Registry
 	approver    Approver
@@ -44,7 +44,7 @@ type Pipeline struct {
 	observe registry.Listeners[ObserverFunc]
 }
 
-// New returns a pipeline for the tools of reg. It fails on a negative cap.
+// New returns a pipeline for the tools of reg. It fails on a negative cap (rule R13.3).
 func New(reg *registry.Registry, o Options) (*Pipeline, error) {
 	if reg == nil {
 		return nil, errors.New("pipeline: a registry is needed")
@@ -61,7 +61,7 @@ func New(reg *registry.Registry, o Options) (*Pipeline, error) {
 	return &Pipeline{reg: reg, approver: o.Approver, maxParallel: o.MaxParallel, log: o.Logger, timeouts: !o.NoTimeouts}, nil
 }
 
-// Registry is where the pipeline resolves tools.
+// Registry is where the pipeline resolves tools (rule R5.23).
 func (p *Pipeline) Registry() *registry.Registry { return p.reg }
 
 // MaxParallel is the cap on overlapping bodies (rule R13.3).
@@ -75,7 +75,7 @@ type PreNext func(ctx context.Context) (Decision, error)
 type PreFunc func(ctx context.Context, exec *registry.Execution, next PreNext) (Decision, error)
 
 // ExecNext runs the wrappers inside this one, and at the core the body. Its
-// error is only ever a malformed answer of an inner wrapper.
+// error is only ever a malformed answer of an inner wrapper (rule R5.19).
 type ExecNext func(ctx context.Context) (*Result, error)
 
 // ExecFunc wraps the dispatch of a call: a deadline, a retry, a metric. It may
@@ -84,7 +84,7 @@ type ExecNext func(ctx context.Context) (*Result, error)
 // validated and rendered from its value (rules R5.19 to R5.22).
 type ExecFunc func(ctx context.Context, exec *registry.Execution, next ExecNext) (*Result, error)
 
-// PostNext asks the listeners after this one; without any it accepts.
+// PostNext asks the listeners after this one; without any it accepts (rule R5.28).
 type PostNext func(ctx context.Context) (PostDecision, error)
 
 // PostFunc is a post-execute listener: it accepts the result, replaces a part,

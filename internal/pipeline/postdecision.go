@@ -55,21 +55,21 @@ func (d PostDecision) WithContexts(cs ...registry.Context) PostDecision {
 	return d
 }
 
-// IsAccept reports whether d keeps the result.
+// IsAccept reports whether d keeps the result (rule R5.29).
 func (d PostDecision) IsAccept() bool { return d.kind == postAccept }
 
-// IsBlock reports whether d turns the result into a failure.
+// IsBlock reports whether d turns the result into a failure (rule R5.30).
 func (d PostDecision) IsBlock() bool { return d.kind == postBlock }
 
-// Content is the replaced content or the feedback; ok is false when there is none.
+// Content is the replaced content or the feedback; ok is false when there is none (rules R5.29, R5.30).
 func (d PostDecision) Content() (blocks []content.Block, ok bool) {
 	return slices.Clone(d.content), d.hasContent
 }
 
-// Value is the replaced value, Undefined when there is none.
+// Value is the replaced value, Undefined when there is none (rule R5.29).
 func (d PostDecision) Value() jsonvalue.Value { return d.value }
 
-// Contexts is the context that the decision adds.
+// Contexts is the context that the decision adds (rule R5.31).
 func (d PostDecision) Contexts() []registry.Context { return slices.Clone(d.contexts) }
 
 // The texts of malformed post decisions (rules R5.29, R5.32).

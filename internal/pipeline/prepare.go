@@ -9,7 +9,7 @@ import (
 
 // Prepare takes a call through the stages before dispatch: identity, pre-execute
 // listeners, approval, guards (stages 2 to 5). It returns when they are
-// settled, and never nil.
+// settled, and never nil (rules R5.1 to R5.18).
 func (p *Pipeline) Prepare(ctx context.Context, call Call) *Pending {
 	args, argsErr := call.arguments()
 	return p.prepare(ctx, call, args, argsErr)

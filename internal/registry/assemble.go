@@ -25,12 +25,12 @@ type Draft struct {
 // scope in Code Mode are put back afterwards (rule R4.7, decision 11).
 type AssembleFunc func(ctx context.Context, next func(context.Context) (Draft, error)) (Draft, error)
 
-// OnAssemble adds a listener to the assembly of the prompts that s sees.
+// OnAssemble adds a listener to the assembly of the prompts that s sees (rule R4.7).
 func (s *Scope) OnAssemble(f AssembleFunc, opts ...ListenerOption) (dispose func(), err error) {
 	return s.core.reg.assembles.Add(s, f, opts...)
 }
 
-// Prompt is what a model request starts from.
+// Prompt is what a model request starts from (rule R4.5).
 type Prompt struct {
 	// System is the text: the sections in order, joined by blank lines.
 	System string

@@ -1,6 +1,6 @@
 package registry
 
-// ChangeKind says what changed.
+// ChangeKind says what changed (rule R1.7).
 type ChangeKind string
 
 // The kinds of [Change] (rule R1.7). Guards, sections and listeners are not announced.

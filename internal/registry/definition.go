@@ -53,7 +53,7 @@ type Definition struct {
 	Timeout time.Duration
 }
 
-// Output declares a tool's canonical value.
+// Output declares a tool's canonical value (rule R2.2).
 type Output struct {
 	// Schema is a JSON Schema of the supported subset; every returned value is
 	// validated against it (rules R5.25, R10.1).
@@ -67,13 +67,13 @@ type Output struct {
 
 // Agent is whoever makes a call: it says through which scope it sees tools.
 // Tools assert the further small interfaces they need (a working directory, a
-// session id) on the concrete agent.
+// session id) on the concrete agent (rule R1.2).
 type Agent interface {
 	AgentID() string
 	Scope() *Scope
 }
 
-// Run is the tool body's handle on its own call.
+// Run is the tool body's handle on its own call (rule R5.26).
 type Run interface {
 	// Execution is the immutable identity of the call.
 	Execution() *Execution
@@ -90,7 +90,7 @@ type Run interface {
 	Output(chunk []byte)
 }
 
-// Context is model-facing context that a tool or a listener adds to a result.
+// Context is model-facing context that a tool or a listener adds to a result (decision 8).
 type Context struct {
 	Content []content.Block
 	Source  jsonvalue.Value // who added it, e.g. {"kind":"plugin","plugin":"name"}

@@ -29,11 +29,11 @@ const (
 	CodeClosed = "SCOPE_CLOSED"
 	// CodeInvalidToken: the parent of a nested call is not a running call (decision 6).
 	CodeInvalidToken = "INVALID_PARENT_TOKEN"
-	// CodePanic: a callback of a plugin panicked; it was contained.
+	// CodePanic: a callback of a plugin panicked; it was contained (rule R1.6).
 	CodePanic = "CALLBACK_PANIC"
 )
 
-// Error is the message.
+// Error is the message (rules R2.2 to R4.4).
 func (e *Error) Error() string { return e.Message }
 
 func errorf(code, format string, args ...any) error {

@@ -11,7 +11,7 @@ import (
 // state. The zero Token stands for no call (rule R6.1, decision 6).
 type Token struct{ state *callState }
 
-// IsZero reports whether t stands for no call.
+// IsZero reports whether t stands for no call (rule R6.1).
 func (t Token) IsZero() bool { return t.state == nil }
 
 type callState struct {
@@ -32,13 +32,13 @@ type Execution struct {
 	agent  Agent
 }
 
-// CallID is the id that the model gave the call.
+// CallID is the id that the model gave the call (rule R5.4).
 func (e *Execution) CallID() string { return e.callID }
 
 // RootCallID is the id of the outermost call: its own id unless the call is nested (rule R5.4).
 func (e *Execution) RootCallID() string { return e.state.rootCallID }
 
-// Name is the tool that the call names, registered or not.
+// Name is the tool that the call names, registered or not (rules R5.4, R5.6).
 func (e *Execution) Name() string { return e.name }
 
 // Arguments are the parsed arguments. They are Undefined when the arguments
@@ -51,13 +51,13 @@ func (e *Execution) Agent() Agent { return e.agent }
 // Token is the call's own token, for nested calls to cite (rule R6.1).
 func (e *Execution) Token() Token { return Token{&e.state} }
 
-// Parent is the token of the enclosing call, zero when there is none.
+// Parent is the token of the enclosing call, zero when there is none (rule R6.1).
 func (e *Execution) Parent() Token { return e.parent }
 
-// Nested reports whether the call was made by another call's body.
+// Nested reports whether the call was made by another call's body (rule R6.1).
 func (e *Execution) Nested() bool { return !e.parent.IsZero() }
 
-// ExecutionSpec is what a caller says about a call.
+// ExecutionSpec is what a caller says about a call (rule R5.4).
 type ExecutionSpec struct {
 	CallID    string
 	Name      string
@@ -89,7 +89,7 @@ func (r *Registry) Begin(spec ExecutionSpec) (*Execution, error) {
 // End marks the call as over: its token stops being accepted as a parent (decision 6).
 func (r *Registry) End(e *Execution) { e.state.ended.Store(true) }
 
-// Running reports whether t is the token of a call of this registry that has not ended.
+// Running reports whether t is the token of a call of this registry that has not ended (decision 6).
 func (r *Registry) Running(t Token) bool {
 	return t.state != nil && t.state.reg == r && !t.state.ended.Load()
 }

@@ -21,7 +21,7 @@ func Pass() Verdict { return Verdict{} }
 // Veto denies the call. An empty reason denies as well (rule R5.15).
 func Veto(reason string) Verdict { return Verdict{reason: reason, veto: true} }
 
-// Vetoed reports whether the call is denied, and why.
+// Vetoed reports whether the call is denied, and why (rule R5.16).
 func (v Verdict) Vetoed() (reason string, ok bool) { return v.reason, v.veto }
 
 // GuardFunc is final policy before dispatch. It must not block. An error fails

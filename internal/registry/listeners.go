@@ -22,7 +22,7 @@ type listener[T any] struct {
 	f   T
 }
 
-// ListenerOption changes how a listener is added.
+// ListenerOption changes how a listener is added (rule R5.8).
 type ListenerOption func(*listenerOptions)
 
 type listenerOptions struct{ prepend bool }

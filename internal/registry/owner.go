@@ -15,7 +15,7 @@ type Owner struct {
 	items  map[uint64]func()
 }
 
-// NewOwner returns an owner without registrations. The name is for messages.
+// NewOwner returns an owner without registrations. The name is for messages (rule R1.6).
 func NewOwner(name string) *Owner { return &Owner{name: name} }
 
 // Dispose ends everything registered for o, newest first, and refuses further

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Options configure a registry.
+// Options configure a registry (rules R4.1 to R4.4).
 type Options struct {
 	// Mode is how tools are presented to the model unless a scope says
 	// otherwise; "" means native (rule R4.1).
@@ -21,7 +21,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Registry holds the tools of one process. It is safe for concurrent use.
+// Registry holds the tools of one process. It is safe for concurrent use (rule R1.1).
 type Registry struct {
 	mu     sync.RWMutex // guards every layer, version and mode below
 	log    *slog.Logger
@@ -65,5 +65,5 @@ func New(o Options) (*Registry, error) {
 // Global is the scope of everything that belongs to no agent (rule R1.1).
 func (r *Registry) Global() *Scope { return r.global.handle }
 
-// Logger is where contained failures go; never nil.
+// Logger is where contained failures go; never nil (rule R5.36).
 func (r *Registry) Logger() *slog.Logger { return r.log }

@@ -29,7 +29,7 @@ type Result struct {
 	concludes bool
 }
 
-// ResultSpec is the data of a [Result] that a pipeline builds with [NewResult].
+// ResultSpec is the data of a [Result] that a pipeline builds with [NewResult] (rule R5.35).
 type ResultSpec struct {
 	Content       []content.Block
 	IsError       bool
@@ -63,16 +63,16 @@ func FailureContent(info ErrorInfo, blocks []content.Block) *Result {
 	return &Result{isError: true, err: info, content: slices.Clone(blocks)}
 }
 
-// IsError reports whether the call failed.
+// IsError reports whether the call failed (rule R7.1).
 func (r *Result) IsError() bool { return r.isError }
 
-// Content is what the model reads, as a copy that the caller may change.
+// Content is what the model reads, as a copy that the caller may change (rule R5.35).
 func (r *Result) Content() []content.Block { return slices.Clone(r.content) }
 
-// Text joins the text blocks of the content by newlines.
+// Text joins the text blocks of the content by newlines (rule R7.1).
 func (r *Result) Text() string { return content.JoinText(r.content) }
 
-// ErrorInfo is the failure, the zero value for a success.
+// ErrorInfo is the failure, the zero value for a success (rule R7.1).
 func (r *Result) ErrorInfo() ErrorInfo { return r.err }
 
 // Value is the canonical value of a success, Undefined for a failure. It is for
@@ -86,13 +86,13 @@ func (r *Result) Meta() jsonvalue.Value { return r.meta }
 // order, as a copy (rule R5.31, decision 8).
 func (r *Result) Contexts() []Context { return cloneContexts(r.contexts) }
 
-// HasContexts reports whether there is any context, without copying it.
+// HasContexts reports whether there is any context, without copying it (decision 8).
 func (r *Result) HasContexts() bool { return len(r.contexts) > 0 }
 
 // ConcludesTurn reports whether the turn ends after the batch (rules R5.26, R13.9).
 func (r *Result) ConcludesTurn() bool { return r.concludes }
 
-// Spec is a copy of everything in r.
+// Spec is a copy of everything in r (rule R5.35).
 func (r *Result) Spec() ResultSpec {
 	return ResultSpec{
 		Content: r.Content(), IsError: r.isError, Error: r.err, Value: r.value, Meta: r.meta,

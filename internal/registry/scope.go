@@ -69,13 +69,13 @@ func (s *Scope) OwnedBy(o *Owner) *Scope { return &Scope{core: s.core, owner: o}
 // again has no effect (rule R1.6).
 func (s *Scope) Close() { s.core.life.Dispose() }
 
-// Label is the name that the scope was given.
+// Label is the name that the scope was given (rule R1.2).
 func (s *Scope) Label() string { return s.core.label }
 
-// Registry is the registry that the scope belongs to.
+// Registry is the registry that the scope belongs to (rule R1.1).
 func (s *Scope) Registry() *Registry { return s.core.reg }
 
-// IsGlobal reports whether s is the handle of the global layer.
+// IsGlobal reports whether s is the handle of the global layer (rule R1.1).
 func (s *Scope) IsGlobal() bool { return s.core.parent == nil }
 
 // Sees reports whether s is other or below it: whether events of s reach

@@ -1,0 +1,186 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// failingSink breaks at one place and notices whether it is used afterwards.
+type failingSink struct {
+	recorder
+	at     string
+	panics bool
+	broken bool
+	after  int
+}
+
+func (s *failingSink) reach(where string) error {
+	if s.broken {
+		s.after++
+	}
+	if where != s.at {
+		return nil
+	}
+	s.broken = true
+	if s.panics {
+		panic("disk full")
+	}
+	return errors.New("disk full")
+}
+
+func (s *failingSink) AppendCall(ctx context.Context, i int, c pipeline.Call) error {
+	if err := s.reach("call " + c.ID); err != nil {
+		return err
+	}
+	return s.recorder.AppendCall(ctx, i, c)
+}
+
+func (s *failingSink) AppendResult(ctx context.Context, i int, c pipeline.Call, e *registry.Execution, r *pipeline.Result) error {
+	if ctx.Err() != nil {
+		s.wrong = "the log is written under a context that has ended"
+	}
+	if err := s.reach("result " + c.ID); err != nil {
+		return err
+	}
+	return s.recorder.AppendResult(ctx, i, c, e, r)
+}
+
+func (s *failingSink) AppendContexts(ctx context.Context, cs []registry.Context) error {
+	if err := s.reach("contexts"); err != nil {
+		return err
+	}
+	return s.recorder.AppendContexts(ctx, cs)
+}
+
+// When the log breaks, what runs is ended and waited for, nothing is invented,
+// and the error says what could not be logged (rule R13.8).
+func TestBatchSinkFails(t *testing.T) {
+	for _, at := range []string{"call 1", "call 2", "result 1", "result 2", "contexts"} {
+		for _, panics := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				p, s := newPipe(t, pipeline.Options{})
+				running := 0
+				def := body(func(ctx context.Context, run registry.Run) (jsonvalue.Value, error) {
+					running++
+					defer func() { running-- }()
+					run.DeferContext(registry.Context{Content: []content.Block{content.Text("c")}})
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Hour):
+					}
+					return jsonvalue.String("x"), nil
+				})
+				def.ConcurrencySafe = func(jsonvalue.Value) bool { return true }
+				register(t, s, def)
+				sink := &failingSink{at: at, panics: panics}
+				var calls []pipeline.Call
+				for _, id := range []string{"1", "2"} {
+					calls = append(calls, pipeline.Call{ID: id, Name: "tool", RawArguments: `{"path":"a"}`})
+				}
+				_, err := p.RunBatch(context.Background(), calls, sink)
+				if err == nil || !strings.Contains(err.Error(), "disk full") || !strings.Contains(err.Error(), strings.Fields(at)[0]) {
+					t.Errorf("%s: %v", at, err)
+				}
+				if running != 0 || sink.after != 0 || sink.wrong != "" {
+					t.Errorf("%s: %d bodies still run, the sink was used %d times more; %s", at, running, sink.after, sink.wrong)
+				}
+			})
+		}
+	}
+}
+
+// A cancelled batch parks its contexts, logs under a context that lives, and
+// says that it was cancelled (rules R13.6, R13.7).
+func TestBatchCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := newPipe(t, pipeline.Options{})
+		register(t, s, body(func(ctx context.Context, run registry.Run) (jsonvalue.Value, error) {
+			run.DeferContext(registry.Context{Content: []content.Block{content.Text("kept")}})
+			<-ctx.Done()
+			return jsonvalue.String("x"), nil
+		}))
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		sink := &failingSink{}
+		outcome, err := p.RunBatch(ctx, []pipeline.Call{oneCall, oneCall}, sink)
+		must(t, err)
+		if !outcome.Cancelled || len(outcome.Parked) != 1 || content.JoinText(outcome.Parked[0].Content) != "kept" || sink.ctxs != 0 {
+			t.Errorf("%+v, %d contexts logged", outcome, sink.ctxs)
+		}
+		if sink.wrong != "" {
+			t.Error(sink.wrong)
+		}
+		wantCode(t, sink.results[0], pipeline.CodeAborted)
+		wantCode(t, sink.results[1], pipeline.CodeAbortedBeforeDispatch)
+	})
+}
+
+// The turn ends after the whole batch when one success says so; a failure
+// cannot (rules R5.26, R13.9).
+func TestBatchConcludes(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		p, s := newPipe(t, pipeline.Options{})
+		bodies := 0
+		register(t, s, body(func(_ context.Context, run registry.Run) (jsonvalue.Value, error) {
+			if bodies++; bodies == 1 {
+				run.ConcludeTurn()
+				if fails {
+					return jsonvalue.Value{}, errors.New("no")
+				}
+			}
+			return jsonvalue.String("x"), nil
+		}))
+		outcome, err := p.RunBatch(context.Background(), []pipeline.Call{oneCall, oneCall}, &recorder{})
+		must(t, err)
+		if bodies != 2 || outcome.ConcludesTurn == fails {
+			t.Errorf("fails %v: %d bodies, %+v", fails, bodies, outcome)
+		}
+	}
+}
+
+// Contexts of several calls reach the log together, after all results.
+func TestBatchContexts(t *testing.T) {
+	p, s := newPipe(t, pipeline.Options{})
+	register(t, s, body(func(_ context.Context, run registry.Run) (jsonvalue.Value, error) {
+		run.DeferContext(registry.Context{Content: []content.Block{content.Text("c")}})
+		return jsonvalue.String("x"), nil
+	}))
+	sink := &recorder{}
+	_, err := p.RunBatch(context.Background(), []pipeline.Call{oneCall, oneCall, oneCall}, sink)
+	must(t, err)
+	if sink.ctxs != 3 {
+		t.Errorf("%d contexts", sink.ctxs)
+	}
+}
+
+// What the approver gets is the call as it will run; its error and its panic
+// fail the call.
+func TestApprovalRequest(t *testing.T) {
+	reg, err := registry.New(registry.Options{})
+	must(t, err)
+	var got pipeline.ApprovalRequest
+	p, err := pipeline.New(reg, pipeline.Options{Approver: approveFunc(func(req pipeline.ApprovalRequest) { got = req })})
+	must(t, err)
+	register(t, reg.Global(), noop("tool"))
+	_, err = p.OnPreExecute(reg.Global(), func(context.Context, *registry.Execution, pipeline.PreNext) (pipeline.Decision, error) {
+		return pipeline.Ask("it is risky"), nil
+	})
+	must(t, err)
+	call := oneCall
+	call.Agent = agent{reg.Global().Child("a")}
+	if r := p.Execute(context.Background(), call); r.IsError() {
+		t.Fatal(r.Text())
+	}
+	if got.Reason != "it is risky" || got.Execution.Arguments().GetString("path") != "a" || got.Tool.Name() != "tool" || got.Execution.Agent().AgentID() != "a" {
+		t.Errorf("%+v", got)
+	}
+}
