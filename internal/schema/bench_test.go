@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/schema/foreign"
 )
 
 func benchParams() Params {
@@ -53,7 +54,7 @@ func BenchmarkValidateArgs(b *testing.B) {
 			}
 		}
 	})
-	js, err := CompileJSONSchema(val.JSONSchema())
+	js, err := foreign.Compile(val.JSONSchema())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/schema/foreign"
 )
 
 // Valid specs convert, their conversion is in the subset, the JSON form of the
@@ -43,7 +44,7 @@ func TestSpecsAgreeWithJSONSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := CompileJSONSchema(s)
+		theirs, err := foreign.Compile(s)
 		if err != nil {
 			t.Fatal(err)
 		}

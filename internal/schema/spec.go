@@ -5,7 +5,7 @@
 // ([AssertSupported], [Compile]) is the JSON Schema whose every keyword our own
 // walker enforces, so that nothing is accepted and then ignored; its texts are
 // read by models and are an interface. Everything else, such as the schemas
-// MCP servers bring, goes through [CompileJSONSchema].
+// MCP servers bring, goes through package foreign.
 package schema
 
 import (

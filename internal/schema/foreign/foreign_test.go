@@ -1,4 +1,4 @@
-package schema
+package foreign
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func parse(t testing.TB, text string) jsonvalue.Value {
 	return v
 }
 
-func TestJSONSchema(t *testing.T) {
+func TestSchema(t *testing.T) {
 	const tree = `{"$ref":"#/$defs/t","$defs":{"t":{"type":"object","properties":{"n":{"type":"integer","minimum":1},"kids":{"type":"array","items":{"$ref":"#/$defs/t"}}},"required":["n"],"additionalProperties":false}}}`
 	tests := []struct {
 		name, schema, value string
@@ -50,7 +50,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			js, err := CompileJSONSchema(parse(t, tt.schema))
+			js, err := Compile(parse(t, tt.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,8 +61,8 @@ func TestJSONSchema(t *testing.T) {
 	}
 }
 
-func TestJSONSchemaArgs(t *testing.T) {
-	js, err := CompileJSONSchema(parse(t, `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}},"required":["b"]}`))
+func TestSchemaArgs(t *testing.T) {
+	js, err := Compile(parse(t, `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}},"required":["b"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRefusedJSONSchemas(t *testing.T) {
 		"deep":     strings.Repeat(`{"not":`, 3000) + `{}` + strings.Repeat(`}`, 3000),
 		"number":   `{"minimum":1e400}`,
 	} {
-		if _, err := CompileJSONSchema(parse(t, text)); err == nil {
+		if _, err := Compile(parse(t, text)); err == nil {
 			t.Errorf("%s: compiled", name)
 		} else if len(err.Error()) > 400 {
 			t.Errorf("%s: a long error: %v", name, err)
@@ -96,21 +96,21 @@ func TestRefusedJSONSchemas(t *testing.T) {
 }
 
 // A reference must not read files, whatever is in them.
-func TestJSONSchemaReadsNoFiles(t *testing.T) {
+func TestSchemaReadsNoFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.json")
 	if err := os.WriteFile(file, []byte(`{"type":"string"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := CompileJSONSchema(parse(t, `{"$ref":"file://`+file+`"}`))
+	_, err := Compile(parse(t, `{"$ref":"file://`+file+`"}`))
 	if err == nil || !strings.Contains(err.Error(), "outside the schema document") {
 		t.Errorf("%v", err)
 	}
 }
 
 // What a schema or a value from outside says must not cost unbounded time.
-func TestJSONSchemaIsBounded(t *testing.T) {
+func TestSchemaIsBounded(t *testing.T) {
 	start := time.Now()
-	js, err := CompileJSONSchema(parse(t, `{"properties":{"n":{"minimum":1e-1000000000,"multipleOf":1},"p":{"pattern":"^(?=a)(a+)+$"},"t":{"$ref":"#"}}}`))
+	js, err := Compile(parse(t, `{"properties":{"n":{"minimum":1e-1000000000,"multipleOf":1},"p":{"pattern":"^(?=a)(a+)+$"},"t":{"$ref":"#"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

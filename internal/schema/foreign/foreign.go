@@ -1,4 +1,7 @@
-package schema
+// Package foreign validates against arbitrary JSON Schemas, such as MCP servers
+// bring. It stands apart from the enforced subset because the library behind it
+// does work at start-up that a program without foreign schemas need not pay.
+package foreign
 
 import (
 	"encoding/json"
@@ -29,16 +32,16 @@ const (
 	patternTimeout = 100 * time.Millisecond
 )
 
-// JSONSchema validates against an arbitrary JSON Schema, such as an MCP tool
+// Schema validates against an arbitrary JSON Schema, such as an MCP tool
 // brings: 2020-12 unless $schema names another draft, with $ref, $defs and
 // recursion inside the document. It is safe for concurrent use.
-type JSONSchema struct {
+type Schema struct {
 	s *jsonschema.Schema
 }
 
-// CompileJSONSchema compiles schema. References that leave the document are
+// Compile compiles schema. References that leave the document are
 // refused: nothing is read from files or the network. Errors name the place.
-func CompileJSONSchema(schema jsonvalue.Value) (js *JSONSchema, err error) {
+func Compile(schema jsonvalue.Value) (js *Schema, err error) {
 	if d := schema.Depth(); d > maxSchemaDepth {
 		return nil, fmt.Errorf("invalid JSON schema: nested %d levels deep, at most %d are supported", d, maxSchemaDepth)
 	}
@@ -62,7 +65,7 @@ func CompileJSONSchema(schema jsonvalue.Value) (js *JSONSchema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid JSON schema: %s", strings.ReplaceAll(err.Error(), url, ""))
 	}
-	return &JSONSchema{s}, nil
+	return &Schema{s}, nil
 }
 
 type noLoader struct{}
@@ -90,16 +93,16 @@ func hasLongExponent(lit string) bool {
 
 // Validate returns the violations of v, nil when it is valid, with paths that
 // begin with "value" and the texts of [Validator.Validate] where they apply.
-func (js *JSONSchema) Validate(v jsonvalue.Value) []string {
+func (js *Schema) Validate(v jsonvalue.Value) []string {
 	return js.validate(v, "value", "value")
 }
 
 // ValidateArgs is Validate with the paths of [ParamsValidator.ValidateArgs].
-func (js *JSONSchema) ValidateArgs(args jsonvalue.Value) []string {
+func (js *Schema) ValidateArgs(args jsonvalue.Value) []string {
 	return js.validate(args, "arguments", "")
 }
 
-func (js *JSONSchema) validate(v jsonvalue.Value, root, prefix string) (out []string) {
+func (js *Schema) validate(v jsonvalue.Value, root, prefix string) (out []string) {
 	if v.Depth() > maxForeignDepth {
 		return []string{fmt.Sprintf("%q is nested deeper than %d levels", root, maxForeignDepth)}
 	}
@@ -202,12 +205,17 @@ func goText(x any) string {
 	return v.Indent("")
 }
 
+// wanted says what a value of each JSON Schema type is called, in the words of
+// the enforced subset's violations.
+var wanted = map[string]string{
+	"string": "a string", "number": "a number", "integer": "an integer", "boolean": "a boolean",
+	"null": "null", "object": "an object", "array": "an array",
+}
+
 func typeNames(types []string) string {
 	var names []string
 	for _, t := range types {
-		n := node{kind: kindOfType[t]}
-		// Undefined fails every check, and so names what was wanted.
-		names = append(names, strings.TrimPrefix(n.check(jsonvalue.Value{}), " must be "))
+		names = append(names, wanted[t])
 	}
 	return strings.Join(names, " or ")
 }
