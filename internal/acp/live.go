@@ -51,11 +51,22 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		inbox: make(chan *promptJob, maxQueuedPrompts),
 		jobs:  map[*promptJob]struct{}{},
 		proj: cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, cards.Options{
-			Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), Logger: srv.log,
+			Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
 		}),
 	}
 	a.Log().Subscribe(l.show)
 	return l
+}
+
+// nestsCalls says whether the client is sent the calls of a program as cards of
+// their own. It may say so itself under _meta; else it is taken for one that
+// reads the link if it reads anything under _meta. The protocol has no nesting,
+// so to other clients these cards would look like calls of the model.
+func nestsCalls(caps protocol.ClientCapabilities) bool {
+	if _, said := caps.Meta["nested_tool_calls"]; said {
+		return caps.Meta.Bool("nested_tool_calls")
+	}
+	return len(caps.Meta) > 0
 }
 
 // run serves the inbox until it is closed, then closes the session.

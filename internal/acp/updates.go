@@ -18,6 +18,8 @@ const (
 	metaTerminalOutput = "terminal_output"
 	metaTerminalExit   = "terminal_exit"
 	metaCard           = "dsh/card"
+	metaParent         = "parentToolCallId"
+	metaClaudeCode     = "claudeCode"
 )
 
 // updateFor is the protocol form of a projected update; nil when it shows
@@ -94,7 +96,19 @@ func toolCall(u cards.ToolCall) protocol.ToolCall {
 	if t := u.Terminal; t != nil {
 		c.Meta = protocol.NewMeta(metaTerminalInfo, terminalInfo{ID: t.ID, Cwd: t.Cwd})
 	}
+	c.Meta = withParent(c.Meta, u.ParentID)
 	return c
+}
+
+// withParent links the card of a call that a program made to the program's, in
+// our own key and in the one that other agents' clients already read.
+func withParent(m protocol.Meta, parent string) protocol.Meta {
+	if parent == "" {
+		return m
+	}
+	return m.With(metaParent, parent).With(metaClaudeCode, struct {
+		Parent string `json:"parentToolUseId"`
+	}{parent})
 }
 
 type terminalInfo struct {
@@ -130,6 +144,7 @@ func toolUpdate(u cards.ToolUpdate) protocol.ToolCallUpdate {
 	if !u.Card.IsUndefined() {
 		c.Meta = c.Meta.With(metaCard, rawJSON(u.Card))
 	}
+	c.Meta = withParent(c.Meta, u.ParentID)
 	return c
 }
 
@@ -166,7 +181,7 @@ func rawJSON(v jsonvalue.Value) json.RawMessage {
 	if v.IsUndefined() {
 		return nil
 	}
-	return v.JSON()
+	return v.WellFormed().JSON() // editors refuse half a surrogate pair
 }
 
 // commandsUpdate advertises slash commands.
@@ -186,7 +201,12 @@ func commandsUpdate(list []model.Command) protocol.SessionUpdate {
 // reason for the question in front of the content.
 func permissionCall(call cards.ToolCall, reason string) protocol.ToolCallUpdate {
 	c := toolCall(call).Change()
-	c.Meta = nil // the terminal was opened by the announcement
+	c.Meta = withParent(nil, call.ParentID) // the terminal was opened by the announcement
+	if reason != "" && call.ParentID != "" {
+		// It says which line of the program asks.
+		c.Content = append([]protocol.ToolContent{protocol.ShowText(reason)}, c.Content...)
+		return c
+	}
 	if reason != "" && len(call.Content) == 0 {
 		c.Content = []protocol.ToolContent{protocol.ShowText(reason)}
 	}

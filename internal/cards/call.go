@@ -9,15 +9,20 @@ import (
 
 // call projects tool/call: the announcement, in state pending.
 func (p *Projector) call(d jsonvalue.Value) []Update {
-	id, name := d.GetString("callId"), d.GetString("name")
-	args := parseArguments(d.GetString("arguments"))
+	c := p.open(d.GetString("callId"), d.GetString("name"), parseArguments(d.GetString("arguments")))
+	return []Update{c.announce}
+}
+
+// open remembers a call and makes its announcement from the tool's own view, or
+// the generic one.
+func (p *Projector) open(id, name string, args jsonvalue.Value) *openCall {
 	view := contained(p, name, "call", func() *Call { return p.presenters.PresentCall(name, args) })
 	if view == nil {
 		view = &Call{Card: Generic, Title: name, Kind: KindOther, RawInput: args}
 	}
-	u := p.announcement(p.shownID(id), name, view)
-	p.calls[id] = &openCall{name: name, args: args, card: view.Card, announce: u}
-	return []Update{u}
+	c := &openCall{name: name, args: args, card: view.Card, announce: p.announcement(p.shownID(id), name, view)}
+	p.calls[id] = c
+	return c
 }
 
 // shownID is the id an editor gets for a call: the model's own, made unique in

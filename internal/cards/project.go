@@ -36,7 +36,11 @@ type Options struct {
 	Cwd            string // the session's working directory, absolute or empty
 	TerminalOutput bool   // the editor draws terminals from _meta.terminal_output
 	UserMessages   bool   // show user messages too: on load and replay, not live
-	Logger         *slog.Logger
+	// NestedCalls shows every call that a program makes as a card of its own,
+	// linked to the program's. Editors that do not know the link would draw a
+	// flat list; for them the program's card tells how its calls go.
+	NestedCalls bool
+	Logger      *slog.Logger
 }
 
 // Projector turns a session's events, in log order, into what an editor is
@@ -57,6 +61,8 @@ type openCall struct {
 	args     jsonvalue.Value
 	card     Card
 	announce ToolCall
+	hidden   bool      // a nested call that is not shown as a card
+	progress *progress // of a call with hidden nested ones
 }
 
 // NewProjector starts a projection.
@@ -82,9 +88,15 @@ func (p *Projector) Project(ev Event) []Update {
 	case "tool/call":
 		return p.call(d)
 	case "tool/start":
-		if c, open := p.calls[d.GetString("callId")]; open {
-			return []Update{ToolUpdate{ID: c.announce.ID, Status: InProgress}}
+		if c, open := p.calls[d.GetString("callId")]; open && !c.hidden {
+			return []Update{ToolUpdate{ID: c.announce.ID, ParentID: c.announce.ParentID, Status: InProgress}}
 		}
+	case "tool/code-dispatch-start":
+		return p.nestedCall(d)
+	case "tool/code-dispatch":
+		return p.nestedResult(d)
+	case "approval/asked":
+		return p.reveal(d.GetString("callId"))
 	case "tool/result":
 		if !ev.Replacement {
 			return p.result(d)
@@ -108,8 +120,9 @@ func (p *Projector) Project(ev Event) []Update {
 func (p *Projector) Finish() []Update {
 	var out []Update
 	for _, id := range slices.Sorted(maps.Keys(p.calls)) {
-		text := content.Text("The recording ends before this call has a result.")
-		out = append(out, ToolUpdate{ID: p.calls[id].announce.ID, Status: Failed, Content: []ToolContent{{Block: &text}}})
+		if c := p.calls[id]; !c.hidden {
+			out = append(out, c.broken("The recording ends before this call has a result."))
+		}
 	}
 	clear(p.calls)
 	return out
@@ -119,7 +132,7 @@ func (p *Projector) Finish() []Update {
 // request can repeat it.
 func (p *Projector) Announced(callID string) (ToolCall, bool) {
 	c, ok := p.calls[callID]
-	if !ok {
+	if !ok || c.hidden {
 		return ToolCall{}, false
 	}
 	return c.announce, true

@@ -64,13 +64,19 @@ func shown(u cards.Update) any {
 		}
 		return v
 	}
+	nested := func(parent string, m map[string]any) any {
+		if parent != "" {
+			m["parent"] = parent
+		}
+		return m
+	}
 	switch u := u.(type) {
 	case cards.Message:
 		return map[string]any{"message": u.Block.Value(), "role": u.Role, "id": u.ID}
 	case cards.ToolCall:
-		return map[string]any{"call": u.ID, "name": u.Name, "title": u.Title, "kind": u.Kind, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawInput": val(u.RawInput), "terminal": u.Terminal}
+		return nested(u.ParentID, map[string]any{"call": u.ID, "name": u.Name, "title": u.Title, "kind": u.Kind, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawInput": val(u.RawInput), "terminal": u.Terminal})
 	case cards.ToolUpdate:
-		return map[string]any{"update": u.ID, "title": u.Title, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawOutput": val(u.RawOutput), "output": u.Output, "exit": u.Exit, "card": val(u.Card)}
+		return nested(u.ParentID, map[string]any{"update": u.ID, "title": u.Title, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawOutput": val(u.RawOutput), "output": u.Output, "exit": u.Exit, "card": val(u.Card)})
 	case cards.Plan:
 		return map[string]any{"plan": u.Entries}
 	case cards.SessionInfo:
@@ -98,6 +104,7 @@ func TestProjectGolden(t *testing.T) {
 				Cwd            string
 				TerminalOutput bool
 				UserMessages   bool
+				NestedCalls    bool
 				Finish         bool
 				Events         []struct {
 					Type    string
@@ -108,7 +115,7 @@ func TestProjectGolden(t *testing.T) {
 			if err := json.Unmarshal(raw, &in); err != nil {
 				t.Fatal(err)
 			}
-			p := cards.NewProjector(testTools, cards.Options{Cwd: in.Cwd, TerminalOutput: in.TerminalOutput, UserMessages: in.UserMessages})
+			p := cards.NewProjector(testTools, cards.Options{Cwd: in.Cwd, TerminalOutput: in.TerminalOutput, UserMessages: in.UserMessages, NestedCalls: in.NestedCalls})
 			var out strings.Builder
 			write := func(us []cards.Update) {
 				for _, u := range us {
@@ -160,6 +167,10 @@ var testTools = presenters{
 		"look": func(a jsonvalue.Value) *cards.Call {
 			path := a.GetString("path")
 			return &cards.Call{Card: cards.Generic, Title: "Look at " + path + " and " + path, Kind: cards.KindRead, Locations: []cards.Location{{Path: path, Line: 3}}}
+		},
+		"program": func(a jsonvalue.Value) *cards.Call {
+			code := a.GetString("code")
+			return &cards.Call{Card: cards.Generic, Title: code, Kind: cards.KindExecute, RawInput: a.Get("code"), Content: []content.Block{content.Text(cards.Fence("ts", code))}}
 		},
 		"panics": func(jsonvalue.Value) *cards.Call { panic("no view today") },
 		"search": func(a jsonvalue.Value) *cards.Call {

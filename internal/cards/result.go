@@ -11,10 +11,6 @@ import (
 func (p *Projector) result(d jsonvalue.Value) []Update {
 	id := d.GetString("callId")
 	in := resultInput(d)
-	u := ToolUpdate{ID: id, Status: Completed, RawOutput: jsonvalue.String(content.JoinText(in.Content))}
-	if in.IsError {
-		u.Status = Failed
-	}
 	open, known := p.calls[id]
 	if !known {
 		if p.seen[id] > 0 {
@@ -25,17 +21,33 @@ func (p *Projector) result(d jsonvalue.Value) []Update {
 		if name == "" {
 			name = "Tool call"
 		}
+		u := finalUpdate(id, in)
 		u.Content = rawContent(in)
 		return []Update{ToolCall{ID: id, Name: d.GetString("name"), Title: name, Kind: KindOther, Status: Pending}, u}
 	}
+	return append(p.closeNested(id), p.end(id, open, in))
+}
+
+// finalUpdate is the part of a call's last update that no card has a say in.
+func finalUpdate(id string, in ResultInput) ToolUpdate {
+	u := ToolUpdate{ID: id, Status: Completed, RawOutput: jsonvalue.String(content.JoinText(in.Content))}
+	if in.IsError {
+		u.Status = Failed
+	}
+	return u
+}
+
+// end forgets an open call and makes its last update from the tool's own view.
+func (p *Projector) end(id string, open *openCall, in ResultInput) ToolUpdate {
 	delete(p.calls, id)
-	u.ID = open.announce.ID
+	u := finalUpdate(open.announce.ID, in)
+	u.ParentID = open.announce.ParentID
 	view := contained(p, open.name, "result", func() *Result { return p.presenters.PresentResult(open.name, open.args, in) })
 	if view == nil {
 		view = &Result{Card: Generic}
 	}
 	p.applyResult(&u, open, view, in)
-	return []Update{u}
+	return u
 }
 
 // resultInput reads the content of a tool/result, in the flat form or in the

@@ -44,6 +44,7 @@ const (
 // ToolCall announces a call. It is the first update of its ID.
 type ToolCall struct {
 	ID        string
+	ParentID  string // the call that made this one; empty for the model's own
 	Name      string // the tool's name as the model used it
 	Title     string
 	Kind      Kind
@@ -58,6 +59,7 @@ type ToolCall struct {
 // Content keeps the content, a non-nil one replaces the whole list.
 type ToolUpdate struct {
 	ID        string
+	ParentID  string // as announced
 	Status    Status // empty: unchanged
 	Title     string // empty: unchanged
 	Content   []ToolContent
