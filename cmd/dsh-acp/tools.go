@@ -12,15 +12,19 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-const toolsUsage = `usage: dsh-acp tools [--json]
+const toolsUsage = `usage: dsh-acp tools [--json | --markdown]
 
 Prints every tool as the model sees it: its name, its description and the JSON
-Schema of its parameters. --json prints the same as one JSON array.
+Schema of its parameters.
+
+  --json       one JSON array
+  --markdown   with the schemas of parameters and values, as docs/tool-catalog.md
 `
 
 func runTools(_ context.Context, e env, args []string) error {
 	f := newFlags("tools")
 	asJSON := f.Bool("json", false, "")
+	asMarkdown := f.Bool("markdown", false, "")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
@@ -33,6 +37,9 @@ func runTools(_ context.Context, e env, args []string) error {
 		return err
 	}
 	defer app.close()
+	if *asMarkdown {
+		return writeCatalog(e.stdout, app.registry.Global().Visible())
+	}
 	return printTools(e.stdout, app.registry.Global().Schemas(), *asJSON)
 }
 
