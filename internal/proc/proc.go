@@ -42,8 +42,8 @@ var ErrClosed = errors.New("the program is shutting down; no more processes are 
 // Spec is what is about to be executed; a [Wrapper] may rewrite all of it.
 type Spec struct {
 	Args       []string // the program and its arguments
-	Env        []string // the whole environment, KEY=value
-	Dir        string   // the working directory, absolute
+	Env        []string // the whole environment, KEY=value; nil means our own
+	Dir        string   // the working directory, absolute; "" means our own
 	ExtraFiles []*os.File
 }
 

@@ -103,6 +103,20 @@ func TestRunReportsExitAndOutput(t *testing.T) {
 	}
 }
 
+func TestEnvironment(t *testing.T) {
+	t.Setenv("PROC_TEST", "inherited")
+	s := supervised(t)
+	c := bash("echo $PROC_TEST")
+	c.Env = nil
+	if out := run(t, s, t.Context(), c, RunOptions{}); out.Stdout.Text != "inherited\n" {
+		t.Errorf("got %q", out.Stdout.Text)
+	}
+	c.Env = []string{"PROC_TEST=given"}
+	if out := run(t, s, t.Context(), c, RunOptions{}); out.Stdout.Text != "given\n" {
+		t.Errorf("got %q", out.Stdout.Text)
+	}
+}
+
 func TestRunFeedsStdin(t *testing.T) {
 	s := supervised(t)
 	big := strings.Repeat("0123456789\n", 20_000)

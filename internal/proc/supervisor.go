@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,7 +66,10 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	program := c.Args[0]
 	spec := c.Spec
 	mark := rand.Text()
-	spec.Env = append(append(make([]string, 0, len(c.Env)+1), c.Env...), markVariable+"="+mark)
+	if spec.Env == nil {
+		spec.Env = os.Environ()
+	}
+	spec.Env = append(slices.Clip(spec.Env), markVariable+"="+mark)
 	release := func() {}
 	if c.Wrap != nil {
 		r, err := c.Wrap(&spec)
