@@ -188,22 +188,28 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 	restricted := s.judge(p.restrictions, c.Tool, remembered)
 
 	for _, v := range []verdict{ruled, restricted} {
-		if v.answer == answerDeny {
-			return pipeline.Deny(v.denial(c.Tool))
-		}
-	}
-	for _, v := range []verdict{restricted, ruled} {
 		switch {
+		case v.answer == answerDeny:
+			return pipeline.Deny(v.denial(c.Tool))
 		case v.answer == answerAsk && never:
 			return pipeline.Deny(fmt.Sprintf("%s, and the preset %s never asks", v.need(c.Tool), FullAccess))
-		case v.answer == answerAsk:
-			return pipeline.Ask(v.question(c.Tool))
 		}
 	}
-	if ruled.answer == answerAllow {
-		return pipeline.Allow()
+	// What no rule decides is the preset's. A rule that asks about one command
+	// of a line does not speak for the others.
+	base := pipeline.Allow()
+	if ruled.answer == answerNone || ruled.answer == answerAsk && ruled.rest {
+		base = byPreset(preset, tool.Class, s, c.Tool, granted)
 	}
-	return byPreset(preset, tool.Class, s, c.Tool, granted)
+	switch {
+	case base.IsDeny():
+		return base
+	case restricted.answer == answerAsk:
+		return pipeline.Ask(restricted.question(c.Tool))
+	case ruled.answer == answerAsk:
+		return pipeline.Ask(ruled.question(c.Tool))
+	}
+	return base
 }
 
 // byPreset is the default, for what no rule decides.

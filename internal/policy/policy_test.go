@@ -147,6 +147,19 @@ func TestRestrictionsOnlyTighten(t *testing.T) {
 	}
 }
 
+// A question of the workspace does not soften what the preset refuses.
+func TestRestrictionsAndPreset(t *testing.T) {
+	p, err := New(Config{Preset: ReadOnly, Restrictions: rules("ask bash", "ask edit")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []Call{bash("make"), file("edit", "a")} {
+		if got := word(p.DecideCall(call)); got != "deny" {
+			t.Errorf("%s: %s", call.Tool, got)
+		}
+	}
+}
+
 func ref[T any](v T) *T { return &v }
 
 func TestPathRules(t *testing.T) {
@@ -318,8 +331,8 @@ func TestReasons(t *testing.T) {
 
 // nest puts a command into something that runs it.
 var nests = []string{
-	"(%s)", "{ %s; }", "ls && %s", "%s || ls", "ls; %s", "ls\n%s", "ls | %s", "%s &", "! %s", "if ls; then %s; fi", "while %s; do ls; done", "for i in 1 2; do %s; done",
-	"case a in a) %s;; esac", "f() { %s; }", "echo $(%s)", "echo \"$(%s)\"", "cat <(%s)", "x=$(%s)", "time %s", "echo ${x:-$(%s)}", "cat <<EOF\n$(%s)\nEOF", "[[ -n $(%s) ]]",
+	"( %s\n)", "{ %s; }", "ls && %s", "%s || ls", "ls; %s", "ls\n%s", "ls | %s", "%s &", "! %s", "if ls; then %s; fi", "while %s; do ls; done", "for i in 1 2; do %s; done",
+	"case a in a) %s;; esac", "f() { %s; }", "echo $( %s )", "echo \"$( %s )\"", "cat <( %s )", "x=$( %s )", "time %s", "echo ${x:-$( %s )}", "cat <<EOF\n$( %s )\nEOF", "[[ -n $( %s ) ]]",
 }
 
 var prefixes = []string{"env ", "sudo -u root ", "nohup ", "command ", "exec ", "env A=1 ", "timeout 5 ", "xargs ", "nice -n 3 ", "busybox ", "find . -exec "}

@@ -132,6 +132,7 @@ type verdict struct {
 	rule    Rule
 	what    string // the part of the call that the rule matched
 	unclear bool   // the rule may match: it cannot be ruled out
+	rest    bool   // other commands of the line are decided by no rule
 }
 
 func (v verdict) denial(tool string) string {

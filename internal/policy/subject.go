@@ -213,7 +213,7 @@ func (s subject) hit(r compiled) (what string, ok bool) {
 // and only when each command is allowed is the line.
 func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) verdict {
 	var asks, unclear *verdict
-	covered, whole := true, true
+	covered, whole, rest := true, true, false
 	for _, c := range line.Commands {
 		answer := answerNone
 	search:
@@ -273,6 +273,7 @@ func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) ve
 				answer = answerAllow
 			}
 		}
+		rest = rest || answer == answerNone
 		covered = covered && answer == answerAllow
 	}
 	if len(line.Commands) == 0 {
@@ -285,8 +286,10 @@ func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) ve
 	}
 	switch {
 	case unclear != nil:
+		unclear.rest = rest
 		return *unclear
 	case asks != nil:
+		asks.rest = rest
 		return *asks
 	case covered && (whole || len(line.Unsure) == 0):
 		return verdict{answer: answerAllow}

@@ -96,7 +96,7 @@ func (p *Pattern) Hits(c *Command) Hit {
 			return Sure
 		}
 	}
-	positions, all := operands(c.words)
+	positions, all := operands(c.words, len(join(c.words)))
 	for _, at := range positions {
 		if try([]word{first}, c.words[at:]) {
 			return Sure
@@ -108,19 +108,24 @@ func (p *Pattern) Hits(c *Command) Hit {
 	return best
 }
 
-// maxOperands bounds the positions that are tried as the first operand.
-const maxOperands = 16
+// maxOperands bounds the positions that are tried as the first operand, and
+// maxTried the characters that this takes.
+const (
+	maxOperands = 16
+	maxTried    = 64 << 10
+)
 
 // operands gives the positions at which the first operand may be: behind the
 // leading options, each with or without a value of its own. all is false when
 // there are more than are tried.
-func operands(words []word) (out []int, all bool) {
+func operands(words []word, size int) (out []int, all bool) {
+	most := min(maxOperands, max(1, maxTried/max(1, size)))
 	reach := map[int]bool{1: true}
 	for at := 1; at < len(words); at++ {
 		if !reach[at] {
 			continue
 		}
-		if len(out) == maxOperands {
+		if len(out) == most {
 			return out, false
 		}
 		if len(words[at].symbols) > 0 && words[at].symbols[0].char == '-' {

@@ -15,7 +15,7 @@ const (
 	maxDepth     = 8        // texts within texts: bash -c 'bash -c …'
 	maxWords     = 256      // words of a wrapper that are tried as its program
 	maxCommands  = 2000     // commands of a line that are looked at
-	maxWork      = 1 << 18  // characters that are looked at, counted again at each level
+	maxWork      = 1 << 17  // characters that are looked at, counted again at each level
 )
 
 // Line is what is known about a command line.
