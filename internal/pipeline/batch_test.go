@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,10 +69,10 @@ func TestBatchSinkFails(t *testing.T) {
 		for _, panics := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				p, s := newPipe(t, pipeline.Options{})
-				running := 0
+				var running atomic.Int32
 				def := body(func(ctx context.Context, run registry.Run) (jsonvalue.Value, error) {
-					running++
-					defer func() { running-- }()
+					running.Add(1)
+					defer running.Add(-1)
 					run.DeferContext(registry.Context{Content: []content.Block{content.Text("c")}})
 					select {
 					case <-ctx.Done():
@@ -90,8 +91,8 @@ func TestBatchSinkFails(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "disk full") || !strings.Contains(err.Error(), strings.Fields(at)[0]) {
 					t.Errorf("%s: %v", at, err)
 				}
-				if running != 0 || sink.after != 0 || sink.wrong != "" {
-					t.Errorf("%s: %d bodies still run, the sink was used %d times more; %s", at, running, sink.after, sink.wrong)
+				if running.Load() != 0 || sink.after != 0 || sink.wrong != "" {
+					t.Errorf("%s: %d bodies still run, the sink was used %d times more; %s", at, running.Load(), sink.after, sink.wrong)
 				}
 			})
 		}
