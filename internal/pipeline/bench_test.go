@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -68,12 +69,16 @@ func BenchmarkCall(b *testing.B) {
 			p, call := benchPipeline(b, c.others, c.listeners)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
 			b.ReportAllocs()
+			before := threadTime(b)
 			for b.Loop() {
 				if r := p.Execute(ctx, call); r.IsError() {
 					b.Fatal(r.Text())
 				}
 			}
+			b.ReportMetric(float64(threadTime(b)-before)/float64(b.N), "cpu-ns/op")
 		})
 	}
 }
