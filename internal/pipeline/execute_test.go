@@ -381,3 +381,30 @@ func TestOutputValidation(t *testing.T) {
 		t.Error("NaN is a value")
 	}
 }
+
+type lostAgent struct{ scope func() *registry.Scope }
+
+func (lostAgent) AgentID() string          { return "lost" }
+func (a lostAgent) Scope() *registry.Scope { return a.scope() }
+
+// An agent without a scope here can call nothing: what it may not do is unknown.
+func TestAgentWithoutScope(t *testing.T) {
+	p, g := newPipe(t, pipeline.Options{})
+	register(t, g, noop("tool"))
+	_, other := newPipe(t, pipeline.Options{})
+	register(t, other, noop("tool"))
+	closed := g.Child("closed")
+	closed.Close()
+	for name, scope := range map[string]func() *registry.Scope{
+		"none":             func() *registry.Scope { return nil },
+		"panics":           func() *registry.Scope { panic("no scope") },
+		"another's":        func() *registry.Scope { return other },
+		"one that is over": func() *registry.Scope { return closed },
+	} {
+		call := oneCall
+		call.Agent = lostAgent{scope}
+		if r := p.Execute(context.Background(), call); r.ErrorInfo().Code != pipeline.CodeUnknownTool {
+			t.Errorf("%s: %s", name, r.ToValue())
+		}
+	}
+}

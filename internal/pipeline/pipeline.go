@@ -33,6 +33,7 @@ type Options struct {
 // concurrent use (rule R6.1).
 type Pipeline struct {
 	reg         *registry.Registry
+	nowhere     *registry.Scope // has ended, so nothing is visible in it
 	approver    Approver
 	maxParallel int
 	log         *slog.Logger
@@ -58,7 +59,9 @@ func New(reg *registry.Registry, o Options) (*Pipeline, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{reg: reg, approver: o.Approver, maxParallel: o.MaxParallel, log: o.Logger, timeouts: !o.NoTimeouts}, nil
+	nowhere := reg.Global().Child("nowhere")
+	nowhere.Close()
+	return &Pipeline{reg: reg, nowhere: nowhere, approver: o.Approver, maxParallel: o.MaxParallel, log: o.Logger, timeouts: !o.NoTimeouts}, nil
 }
 
 // Registry is where the pipeline resolves tools (rule R5.23).

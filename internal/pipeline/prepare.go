@@ -51,15 +51,17 @@ func (p *Pipeline) prepare(ctx context.Context, call Call, args jsonvalue.Value,
 
 func (pd *Pending) settle(r *Result, skipPost bool) { pd.outcome, pd.skipPost = r, skipPost }
 
-// scopeOf is where the caller sees tools; a caller without a scope of this
-// registry sees the global layer.
+// scopeOf is where the caller sees tools. An agent that cannot say, or names a
+// scope of another registry, sees none: the global layer would be more than its
+// own restrictions leave it.
 func (p *Pipeline) scopeOf(a registry.Agent) (s *registry.Scope) {
 	if a == nil {
 		return p.reg.Global()
 	}
 	defer func() {
 		if v := recover(); v != nil || s == nil || s.Registry() != p.reg {
-			s = p.reg.Global()
+			p.log.Error("an agent has no scope in this registry: it can call nothing")
+			s = p.nowhere
 		}
 	}()
 	return a.Scope()

@@ -35,7 +35,7 @@ func (m *model) has(scope, name string) bool {
 
 // visible is rule R1.5 and R3.4, literally.
 func (m *model) visible(scope string) (names, origins []string) {
-	if scope == "" {
+	if scope == "" || m.closed[scope] {
 		return nil, nil
 	}
 	inNames, inOrigins := m.visible(m.parents[scope])

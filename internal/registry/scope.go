@@ -22,8 +22,9 @@ type core struct {
 	life   *Owner
 	handle *Scope
 
-	layer   *layer // guarded by reg.mu, as is version
+	layer   *layer // guarded by reg.mu, as are version and closed
 	version uint64 // counts changes that views depend on
+	closed  bool
 	view    atomic.Pointer[view]
 }
 
@@ -50,9 +51,9 @@ func (s *Scope) Child(label string) *Scope {
 	// A child ends with its parent. The global scope lives as long as the
 	// registry and so need not remember its children.
 	if s.core.parent != nil {
-		remove, ok := s.core.life.add(c.life.Dispose)
+		remove, ok := s.core.life.add(c.close)
 		if !ok {
-			c.life.Dispose()
+			c.close()
 		} else {
 			c.life.add(remove)
 		}
@@ -64,10 +65,29 @@ func (s *Scope) Child(label string) *Scope {
 // returned handle ends with the scope or with o, whichever is first (rule R1.6).
 func (s *Scope) OwnedBy(o *Owner) *Scope { return &Scope{core: s.core, owner: o} }
 
-// Close ends everything registered in the scope and in its children. Reads go
-// on to work and see what is inherited; writes fail with [CodeClosed]. Closing
-// again has no effect (rule R1.6).
-func (s *Scope) Close() { s.core.life.Dispose() }
+// Close ends everything registered in the scope and in its children. From then
+// on nothing is visible through them, not even what they inherited: their
+// restrictions and guards are gone, and a call still on its way must not profit.
+// Writes fail with [CodeClosed]. Closing again has no effect (rules R1.6, R3.6).
+func (s *Scope) Close() { s.core.close() }
+
+func (c *core) close() {
+	c.reg.mu.Lock()
+	c.closed = true
+	c.version++
+	c.reg.mu.Unlock()
+	c.life.Dispose()
+}
+
+// ended reports whether the scope or one above it was closed. The caller holds reg.mu.
+func (c *core) ended() bool {
+	for k := c; k != nil; k = k.parent {
+		if k.closed {
+			return true
+		}
+	}
+	return false
+}
 
 // Label is the name that the scope was given (rule R1.2).
 func (s *Scope) Label() string { return s.core.label }

@@ -39,14 +39,17 @@ func (c *core) currentView() *view {
 	c.reg.mu.RLock()
 	defer c.reg.mu.RUnlock()
 	// A scope without a layer sees exactly what its parent sees.
-	for c.parent != nil && c.layer == nil {
+	for c.parent != nil && c.layer == nil && !c.closed {
 		c = c.parent
 	}
 	stamp := c.stamp()
 	if v := c.view.Load(); v != nil && v.stamp == stamp {
 		return v
 	}
-	v := &view{stamp: stamp, mode: c.effectiveMode(), tools: c.visible(), known: c.knownNames()}
+	v := &view{stamp: stamp, mode: c.effectiveMode()}
+	if !c.ended() {
+		v.tools, v.known = c.visible(), c.knownNames()
+	}
 	v.modal = v.mode != ModeNative || c.reg.mode != ModeNative || c.hasMode()
 	if v.mode != ModeNative {
 		e := c.reg.transport()
@@ -157,6 +160,9 @@ func (c *core) registered(name string) bool {
 // resolve finds what a name means to the scope, in time that does not depend on
 // how many tools there are. The caller holds reg.mu.
 func (c *core) resolve(name string) *Tool {
+	if c.ended() {
+		return nil
+	}
 	if name == RunCode {
 		m := c.effectiveMode()
 		if m == ModeNative {
