@@ -17,8 +17,8 @@ import (
 
 // Run runs a program to its end. It does not panic and always returns an
 // Outcome; ctx ends the program, within 100 ms, with its cause as the reason.
-// When Run returns, the worker is gone and no call will be submitted any more;
-// calls under way are the host's to end (their ctx has ended).
+// When Run returns, the worker has been killed and no call will be submitted any
+// more; calls under way are the host's to end (their ctx has ended).
 func (r *Runner) Run(ctx context.Context, p Program, host Host) Outcome {
 	if !r.enter() {
 		return failed(&Failure{Kind: KindAbort, Message: ErrClosed.Error()})
@@ -77,7 +77,13 @@ func (r *run) do() Outcome {
 		sent := p.send(wire.KindRun, r.start.Append(nil), nil)
 		done, cause := r.listen()
 		p.kill("")
-		end := p.reap()
+		var end ending
+		if cause == causeGone {
+			end = p.reap()
+		} else {
+			// How it ends says nothing any more; nobody waits for that but Close.
+			r.r.wg.Go(func() { p.reap() })
+		}
 		if (sent != nil || cause == causeGone && !r.spoke) && warm {
 			continue
 		}

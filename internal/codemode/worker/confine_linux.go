@@ -32,7 +32,7 @@ func confine() {
 func limitRun(memory uint64, cpuSeconds uint64) {
 	if memory > 0 {
 		limit(unix.RLIMIT_DATA, memory+memorySlack)
-		debug.SetMemoryLimit(int64(memory))
+		debug.SetMemoryLimit(int64(memory / 4 * 3)) // garbage must not be taken for use
 	}
 	if cpuSeconds > 0 {
 		limit(unix.RLIMIT_CPU, cpuSeconds)

@@ -259,6 +259,7 @@ func (e *Engine) compile(run *wire.Run) (*goja.Program, error) {
 		return nil, errEscape
 	}
 	rewrite(tree, run.Tools)
+	growTexts(tree, func(name string) bool { return e.vm.GlobalObject().Get(name) != nil })
 	return goja.CompileAST(tree, true)
 }
 

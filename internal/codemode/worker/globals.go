@@ -60,7 +60,7 @@ func (e *Engine) prepare() error {
 	_ = vm.GlobalObject().DefineDataProperty(checkName, vm.ToValue(e.checkCallable),
 		goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	e.lazyURL()
-	return nil
+	return e.installTexts()
 }
 
 // host is what the prelude builds on: one object of Go functions.

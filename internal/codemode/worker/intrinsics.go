@@ -11,7 +11,7 @@ import (
 type intrinsics struct {
 	objectProto, arrayProto, promiseProto, mapProto, setProto *goja.Object
 	weakMapProto, weakSetProto, typedProto, bufferProto       *goja.Object
-	yes, no                                                   goja.Value
+	yes, no, empty                                            goja.Value
 
 	ownDescriptor                    goja.Callable
 	mapEach, setEach                 func(this goja.Value, args ...goja.Value) (goja.Value, error)
@@ -44,7 +44,7 @@ func (in *intrinsics) capture(vm *goja.Runtime) {
 	in.weakSetProto = object("WeakSet", "prototype")
 	in.typedProto = object("Uint8Array").Prototype().Get("prototype").(*goja.Object)
 	in.bufferProto = object("ArrayBuffer", "prototype")
-	in.yes, in.no = vm.ToValue(true), vm.ToValue(false)
+	in.yes, in.no, in.empty = vm.ToValue(true), vm.ToValue(false), vm.ToValue("")
 	in.ownDescriptor = callable("Object", "getOwnPropertyDescriptor")
 	in.mapEach = callable("Map", "prototype", "forEach")
 	in.setEach = callable("Set", "prototype", "forEach")

@@ -30,10 +30,15 @@ func MaybeWorker() {
 // process, and better before it has cost a gigabyte.
 const maxStack = 256 << 20
 
+// gcPercent lets the heap grow further between collections than usual: a worker
+// lives for one program, and near its limit the memory limit collects anyway.
+const gcPercent = 300
+
 // Main is the worker process: it confines itself, prepares an engine, runs one
 // program over stdin and stdout, and returns the exit code.
 func Main() int {
 	debug.SetMaxStack(maxStack)
+	debug.SetGCPercent(gcPercent)
 	_ = time.Now().Local().String() // the zone is a file, read while there are some
 	leaveDirectory()
 	conn := newPipeConn(os.Stdin, os.Stdout)
