@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"github.com/dsh-acp/dsh-acp/internal/codemode/worker"
 )
 
 // version is set by the linker; a plain go build or go run says what the module
@@ -37,12 +39,14 @@ func commands() map[string]command {
 	return map[string]command{
 		"":       {run: runServe},
 		"demo":   {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
+		"run":    {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
 		"replay": {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
 		"tools":  {summary: "print the catalogue of tools as the model sees it", usage: toolsUsage, run: runTools},
 	}
 }
 
 func main() {
+	worker.MaybeWorker() // a program's process is this one, started again
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := dispatch(ctx, env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:])
 	stop()
@@ -63,7 +67,7 @@ func dispatch(ctx context.Context, e env, args []string) int {
 			fmt.Fprint(e.stdout, help())
 			return 0
 		}
-		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are demo, replay and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
+		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are demo, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
 		return 2
 	}
 	err := cmd.run(ctx, e, args)
@@ -120,6 +124,7 @@ usage:
   dsh-acp [flags]                serve ACP on stdin and stdout (what an editor starts)
   dsh-acp demo [--yes]           ` + commands()["demo"].summary + `
   dsh-acp replay SESSION.jsonl   ` + commands()["replay"].summary + `
+  dsh-acp run FILE.ts            ` + commands()["run"].summary + `
   dsh-acp tools [--json]         ` + commands()["tools"].summary + `
 
 flags:

@@ -28,6 +28,7 @@ type app struct {
 	procs    *proc.Supervisor
 	shell    *shell.Shell
 	store    *session.Store
+	codeMode codeMode
 
 	provider    model.Provider
 	model       string
@@ -39,16 +40,19 @@ type app struct {
 func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 	a := &app{cfg: cfg, logger: logger, procs: proc.NewSupervisor()}
 	var err error
-	if a.registry, err = registry.New(registry.Options{Mode: registry.ModeNative, Logger: logger}); err != nil {
+	if a.registry, err = registry.New(registry.Options{Mode: registry.Mode(cfg.Tools.Mode), Logger: logger}); err != nil {
 		return nil, err
 	}
 	a.pipeline, err = pipeline.New(a.registry, pipeline.Options{
-		Approver: agent.Approver{}, MaxParallel: cfg.Tools.MaxParallelCalls, Logger: logger,
+		Approver: approver(), MaxParallel: cfg.Tools.MaxParallelCalls, Logger: logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err := a.registerTools(); err != nil {
+		return nil, err
+	}
+	if err := a.setupCodeMode(); err != nil {
 		return nil, err
 	}
 	if err := addPrompt(a.registry.Global()); err != nil {
@@ -88,6 +92,9 @@ func (a *app) OpenSession(_ context.Context, p acp.SessionParams) (*agent.Sessio
 	scope := a.registry.Global().Child(log.Header().ID)
 	pol, err := installPolicy(cfg, a.pipeline, scope)
 	if err == nil {
+		err = a.presentCodeMode(cfg, scope)
+	}
+	if err == nil {
 		var s *agent.Session
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
@@ -117,6 +124,7 @@ func (a *app) EndProcesses(ctx context.Context) error { return a.procs.Close(ctx
 func (a *app) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
+	a.codeMode.close()
 	if err := errors.Join(a.procs.Close(ctx), a.shell.Close()); err != nil {
 		a.logger.Warn("not everything could be cleaned up", "err", err)
 	}

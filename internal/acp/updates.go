@@ -48,6 +48,17 @@ func updateFor(u cards.Update) protocol.SessionUpdate {
 	return nil
 }
 
+// EncodeUpdate is the update object of the session/update by which an editor
+// is shown u; ok is false when the protocol has no form for it.
+func EncodeUpdate(u cards.Update) (encoded json.RawMessage, ok bool) {
+	wireUpdate := updateFor(u)
+	if wireUpdate == nil {
+		return nil, false
+	}
+	encoded, err := json.Marshal(wireUpdate)
+	return encoded, err == nil
+}
+
 func messageChunk(u cards.Message) protocol.SessionUpdate {
 	b, ok := blockFor(u.Block)
 	if !ok {

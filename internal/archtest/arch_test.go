@@ -62,7 +62,8 @@ var arrows = map[string][]string{
 	"internal/acp/wire":     {"internal/acp/protocol", "internal/jsonvalue"},
 
 	// The tour is a client: it speaks the protocol, and draws cards.
-	"internal/demo": {"internal/acp/protocol", "internal/acp/wire", "internal/cards", "internal/content", "internal/textdiff", "internal/jsonvalue", "internal/proc"},
+	"internal/termui": {},
+	"internal/demo":   {"internal/termui", "internal/acp/protocol", "internal/acp/wire", "internal/cards", "internal/content", "internal/textdiff", "internal/jsonvalue", "internal/proc"},
 
 	// Wiring, and tests of the whole.
 	"cmd":              {"internal"},

@@ -22,6 +22,7 @@ type bridge struct {
 	run   registry.Run
 	outer *registry.Execution
 	scope *registry.Scope
+	set   Settings
 	sdk   *sdk.SDK
 	// program is the context of the program; calls is the one of its calls, which
 	// ends when the run is settled too.
@@ -67,7 +68,7 @@ var errSettled = errors.New("run_code settled")
 
 func newBridge(ctx context.Context, t *Transport, run registry.Run) *bridge {
 	b := &bridge{t: t, run: run, outer: run.Execution(), drained: make(chan struct{})}
-	b.scope = t.scopeOf(b.outer.Agent())
+	b.scope, b.set = t.scopeOf(b.outer.Agent()), t.settings(b.outer.Agent())
 	b.changed.L, b.idle = &b.mu, true
 	b.program, b.failProgram = context.WithCancelCause(ctx)
 	b.calls, b.abortCalls = context.WithCancelCause(b.program)

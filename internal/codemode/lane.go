@@ -64,7 +64,7 @@ func (b *bridge) room() bool {
 	if len(b.flying) == 0 {
 		return true
 	}
-	return b.running < b.t.opt.MaxParallelCalls && b.t.pipeline.Classify(b.call(b.queue[0]))
+	return b.running < b.set.MaxParallelCalls && b.t.pipeline.Classify(b.call(b.queue[0]))
 }
 
 func (b *bridge) call(c *subCall) pipeline.Call {
@@ -87,7 +87,7 @@ func (b *bridge) start(c *subCall, alone bool) {
 		return
 	}
 	call := b.call(c)
-	beside := b.t.opt.MaxParallelCalls > 1 && (!alone || b.t.pipeline.Classify(call))
+	beside := b.set.MaxParallelCalls > 1 && (!alone || b.t.pipeline.Classify(call))
 	c.pending = b.t.pipeline.Prepare(context.WithValue(b.calls, callKey{}, c), call)
 	switch {
 	case c.pending.Settled() && !alone: // keeps its place

@@ -20,14 +20,22 @@ type Engine interface {
 	Run(ctx context.Context, p runner.Program, h runner.Host) runner.Outcome
 }
 
+// Settings are how programs run.
+type Settings struct {
+	Limits runner.Limits // of each run; zero fields take the runner's defaults
+	// MaxParallelCalls is how many calls of one program may run at once, if they
+	// may overlap at all; 0 means 1, one at a time (decision 4).
+	MaxParallelCalls int
+}
+
 // Options of a transport. Pipeline and Engine are required.
 type Options struct {
 	Pipeline *pipeline.Pipeline // takes the programs' calls
 	Engine   Engine
-	Limits   runner.Limits // of each run; zero fields take the runner's defaults
-	// MaxParallelCalls is how many calls of one program may run at once, if they
-	// may overlap at all; 0 means 1, one at a time (decision 4).
-	MaxParallelCalls int
+	Settings
+	// SettingsOf gives the settings of agents that have their own, such as the
+	// stricter ones of a workspace; nil means nobody has.
+	SettingsOf func(registry.Agent) (Settings, bool)
 	// MaxChars is the length of the tools' declarations, in characters, above
 	// which the prompt lists the tools by one line each; 0 means
 	// sdk.DefaultMaxChars, negative means never.
@@ -53,9 +61,7 @@ func New(o Options) (*Transport, error) {
 	if o.MaxParallelCalls < 0 {
 		return nil, fmt.Errorf("codemode: max_parallel_calls must be a positive integer, got %d", o.MaxParallelCalls)
 	}
-	if o.MaxParallelCalls == 0 {
-		o.MaxParallelCalls = 1
-	}
+	o.MaxParallelCalls = max(o.MaxParallelCalls, 1)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -82,6 +88,17 @@ func (t *Transport) scopeOf(a registry.Agent) *registry.Scope {
 	return a.Scope()
 }
 
+// settings are how the programs of an agent run.
+func (t *Transport) settings(a registry.Agent) Settings {
+	if t.opt.SettingsOf != nil && a != nil {
+		if own, ok := t.opt.SettingsOf(a); ok {
+			own.MaxParallelCalls = max(own.MaxParallelCalls, 1)
+			return own
+		}
+	}
+	return t.opt.Settings
+}
+
 // execute is the body of run_code.
 func (t *Transport) execute(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonvalue.Value, error) {
 	b := newBridge(ctx, t, run)
@@ -91,7 +108,7 @@ func (t *Transport) execute(ctx context.Context, args jsonvalue.Value, run regis
 	defer context.AfterFunc(b.program, func() { b.close(context.Cause(b.program)) })()
 	go b.lane()
 	defer b.drain() // also when the engine breaks its promise and panics
-	p := runner.Program{Source: args.GetString("code"), Tools: names, Limits: t.opt.Limits}
+	p := runner.Program{Source: args.GetString("code"), Tools: names, Limits: b.set.Limits}
 	out := t.opt.Engine.Run(b.program, p, b)
 	if err := b.drain(); err != nil {
 		return jsonvalue.Value{}, err

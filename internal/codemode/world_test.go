@@ -129,7 +129,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 	w.scope = w.reg.Global().Child("agent")
 	t.Cleanup(w.scope.Close)
 	if w.t, err = codemode.New(codemode.Options{
-		Pipeline: w.pipe, Engine: o.engine, Limits: o.limits, MaxParallelCalls: o.parallel, MaxChars: o.maxChars,
+		Pipeline: w.pipe, Engine: o.engine, Settings: codemode.Settings{Limits: o.limits, MaxParallelCalls: o.parallel}, MaxChars: o.maxChars,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,11 +9,12 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
+	"github.com/dsh-acp/dsh-acp/internal/termui"
 )
 
 // client is the editor's side of the tour.
 type client struct {
-	screen     *screen
+	screen     *termui.Screen
 	opt        Options
 	answers    *bufio.Reader
 	asked      int
@@ -22,9 +23,9 @@ type client struct {
 
 // tour plays the session: initialize, session/new, one prompt.
 func (c *client) tour(ctx context.Context, conn *wire.Conn, work string) error {
-	caps := map[string]any{"fs": map[string]any{"readTextFile": false, "writeTextFile": false}, "terminal": false}
-	if c.opt.Terminal {
-		caps["_meta"] = map[string]any{"terminal_output": true}
+	caps := map[string]any{
+		"fs": map[string]any{"readTextFile": false, "writeTextFile": false}, "terminal": false,
+		"_meta": map[string]any{"terminal_output": c.opt.Terminal, "nested_tool_calls": true},
 	}
 	var agent struct {
 		AgentInfo struct{ Name, Version string }
@@ -40,8 +41,8 @@ func (c *client) tour(ctx context.Context, conn *wire.Conn, work string) error {
 	if err := c.call(ctx, conn, "session/new", map[string]any{"cwd": work, "mcpServers": []any{}}, &session); err != nil {
 		return err
 	}
-	c.screen.note("connected to " + agent.AgentInfo.Name + " " + agent.AgentInfo.Version)
-	c.screen.user(prompt)
+	c.screen.Note("connected to " + agent.AgentInfo.Name + " " + agent.AgentInfo.Version)
+	c.screen.User(prompt)
 	var end struct{ StopReason string }
 	err = c.call(ctx, conn, "session/prompt", map[string]any{
 		"sessionId": session.SessionID, "prompt": []any{map[string]any{"type": "text", "text": prompt}},
@@ -50,7 +51,7 @@ func (c *client) tour(ctx context.Context, conn *wire.Conn, work string) error {
 		return err
 	}
 	c.stopReason = end.StopReason
-	c.screen.endTurn(end.StopReason)
+	c.screen.EndTurn(end.StopReason)
 	return nil
 }
 
@@ -67,12 +68,12 @@ func (c *client) call(ctx context.Context, conn *wire.Conn, method string, param
 func (c *client) Handle(_ context.Context, _ *wire.Conn, req *wire.Request) {
 	switch req.Method {
 	case "session/update":
-		var p struct{ Update sessionUpdate }
+		var p struct{ Update termui.Update }
 		if err := json.Unmarshal(req.Params, &p); err != nil {
-			c.screen.note("the agent sent an update that is no update: " + err.Error())
+			c.screen.Note("the agent sent an update that is no update: " + err.Error())
 			return
 		}
-		c.screen.update(p.Update)
+		c.screen.Update(p.Update)
 	case "session/request_permission":
 		wire.Go(req, func(context.Context) (any, error) { return c.permission(req.Params) })
 	default:
@@ -84,7 +85,7 @@ func (c *client) Handle(_ context.Context, _ *wire.Conn, req *wire.Request) {
 
 func (c *client) permission(raw json.RawMessage) (any, error) {
 	var p struct {
-		ToolCall sessionUpdate
+		ToolCall termui.Update
 		Options  []struct{ OptionID, Name, Kind string }
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -95,14 +96,14 @@ func (c *client) permission(raw json.RawMessage) (any, error) {
 	for _, o := range p.Options {
 		names = append(names, o.Name)
 	}
-	c.screen.question(p.ToolCall.Title, names)
+	c.screen.Question(p.ToolCall.Title, names)
 	want := "reject_once"
 	if c.yes() {
 		want = "allow_once"
 	}
 	for _, o := range p.Options {
 		if o.Kind == want {
-			c.screen.answer(o.Name)
+			c.screen.Answer(o.Name)
 			return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": o.OptionID}}, nil
 		}
 	}
@@ -112,14 +113,14 @@ func (c *client) permission(raw json.RawMessage) (any, error) {
 // yes asks y/n. The end of the input means no.
 func (c *client) yes() bool {
 	if c.opt.Yes {
-		c.screen.typed("y (--yes)")
+		c.screen.Typed("y (--yes)")
 		return true
 	}
 	if c.answers == nil {
 		c.answers = bufio.NewReader(c.opt.In)
 	}
 	for {
-		c.screen.ask()
+		c.screen.Ask()
 		line, err := c.answers.ReadString('\n')
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":

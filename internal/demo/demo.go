@@ -16,6 +16,7 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
+	"github.com/dsh-acp/dsh-acp/internal/termui"
 )
 
 //go:embed model.jsonl
@@ -53,10 +54,10 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	scr := &screen{out: o.Out, color: o.Color, cwd: work}
-	scr.heading("dsh-acp demo: an editor and an agent, no key and no network")
-	scr.note("workspace: " + work)
-	if err := scr.file("before", filepath.Join(work, workFile)); err != nil {
+	scr := &termui.Screen{Out: o.Out, Color: o.Color, Cwd: work}
+	scr.Heading("dsh-acp demo: an editor and an agent, no key and no network")
+	scr.Note("workspace: " + work)
+	if err := scr.File("before", filepath.Join(work, workFile)); err != nil {
 		return err
 	}
 
@@ -82,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	if exit.Code != 0 {
 		return fmt.Errorf("the agent did not leave cleanly: %s", exit)
 	}
-	if err := scr.file("after", filepath.Join(work, workFile)); err != nil {
+	if err := scr.File("after", filepath.Join(work, workFile)); err != nil {
 		return err
 	}
 	return c.verdict(work)
@@ -132,7 +133,7 @@ func (c *client) verdict(work string) error {
 	case c.stopReason != "end_turn":
 		return fmt.Errorf("the turn ended with %q", c.stopReason)
 	}
-	c.screen.heading("that was a whole turn: every line above came over ACP from the same program your editor starts")
-	c.screen.note("next: docs/editors.md has the snippet for your editor; `dsh-acp --model local` needs no key either")
+	c.screen.Heading("that was a whole turn: every line above came over ACP from the same program your editor starts")
+	c.screen.Note("next: docs/editors.md has the snippet for your editor; `dsh-acp --model local` needs no key either")
 	return nil
 }

@@ -1,4 +1,6 @@
-package demo
+// Package termui draws in a terminal what an editor would show: the updates of a
+// session, as they come over the wire, with plain ANSI codes.
+package termui
 
 import (
 	"encoding/json"
@@ -9,9 +11,9 @@ import (
 	"sync"
 )
 
-// sessionUpdate is what the tour reads of a session/update or of the toolCall
-// of a permission request.
-type sessionUpdate struct {
+// Update is what is drawn of a session/update, or of the toolCall of a
+// permission request.
+type Update struct {
 	SessionUpdate string
 	// Content is one block for messages, a list for tool calls.
 	Content   json.RawMessage
@@ -30,7 +32,8 @@ type sessionUpdate struct {
 			ExitCode *int `json:"exit_code"`
 			Signal   *string
 		} `json:"terminal_exit"`
-		Info *struct{ Cwd string } `json:"terminal_info"`
+		Info   *struct{ Cwd string } `json:"terminal_info"`
+		Parent string                `json:"parentToolCallId"`
 	} `json:"_meta"`
 }
 
@@ -43,68 +46,86 @@ type toolContent struct {
 	TerminalID string
 }
 
-// screen draws updates the way an editor would, with plain ANSI codes.
-type screen struct {
+// Screen draws updates the way an editor would. It is safe for concurrent use.
+type Screen struct {
+	// Out is where it draws, Color whether it may paint, and Cwd what paths are
+	// shown relative to.
+	Out   io.Writer
+	Color bool
+	Cwd   string
+
 	mu     sync.Mutex
-	out    io.Writer
-	color  bool
-	cwd    string
 	inText string // which kind of message is being streamed
 	titles map[string]string
 }
 
-func (s *screen) paint(code, text string) string {
-	if !s.color {
+func (s *Screen) paint(code, text string) string {
+	if !s.Color {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
 // line writes whole lines, ending a message that is being streamed.
-func (s *screen) line(text string) {
+func (s *Screen) line(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.breakText()
-	fmt.Fprintln(s.out, text)
+	fmt.Fprintln(s.Out, text)
 }
 
-func (s *screen) breakText() {
+func (s *Screen) breakText() {
 	if s.inText != "" {
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(s.Out)
 		s.inText = ""
 	}
 }
 
-func (s *screen) heading(t string) { s.line("\n" + s.paint("1", "== "+t)) }
-func (s *screen) note(t string)    { s.line(s.paint("2", "   "+t)) }
-func (s *screen) user(t string)    { s.line("\n" + s.paint("1;36", "you> ") + t) }
-func (s *screen) endTurn(r string) { s.line(s.paint("2", "\n   turn ended: "+r)) }
+// Heading starts a part.
+func (s *Screen) Heading(t string) { s.line("\n" + s.paint("1", "== "+t)) }
 
-func (s *screen) question(title string, options []string) {
+// Note says something beside the session.
+func (s *Screen) Note(t string) { s.line(s.paint("2", "   "+t)) }
+
+// User shows what the person says.
+func (s *Screen) User(t string) { s.line("\n" + s.paint("1;36", "you> ") + t) }
+
+// EndTurn says why a turn ended.
+func (s *Screen) EndTurn(r string) { s.line(s.paint("2", "\n   turn ended: "+r)) }
+
+// Question shows a permission request.
+func (s *Screen) Question(title string, options []string) {
 	s.line(s.paint("1;33", "   ? the agent asks to run: ") + title + "\n" + s.paint("2", "     options: "+strings.Join(options, " | ")))
 }
-func (s *screen) answer(name string) { s.line(s.paint("33", "   > answered: "+name)) }
-func (s *screen) typed(t string)     { s.line("     allow once? [y/n] " + t) }
-func (s *screen) ask() {
+
+// Answer shows what was answered.
+func (s *Screen) Answer(name string) { s.line(s.paint("33", "   > answered: "+name)) }
+
+// Typed shows an answer that nobody had to type.
+func (s *Screen) Typed(t string) { s.line("     allow once? [y/n] " + t) }
+
+// Ask shows the prompt for an answer.
+func (s *Screen) Ask() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprint(s.out, "     allow once? [y/n] ")
+	fmt.Fprint(s.Out, "     allow once? [y/n] ")
 }
 
-// file shows a file of the workspace.
-func (s *screen) file(when, path string) error {
+// File shows a file of the workspace.
+func (s *Screen) File(when, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	s.heading(when + ": " + strings.TrimPrefix(path, s.cwd+string(os.PathSeparator)))
+	s.Heading(when + ": " + strings.TrimPrefix(path, s.Cwd+string(os.PathSeparator)))
 	for l := range strings.Lines(string(data)) {
 		s.line("   | " + strings.TrimRight(l, "\n"))
 	}
 	return nil
 }
 
-func (s *screen) update(u sessionUpdate) {
+// Update draws one update.
+func (s *Screen) Update(u Update) {
 	switch u.SessionUpdate {
 	case "agent_message_chunk":
 		s.text("agent", "\n"+s.paint("1;32", "agent> "), u.Content, "0")
@@ -115,7 +136,11 @@ func (s *screen) update(u sessionUpdate) {
 			s.titles = map[string]string{}
 		}
 		s.titles[u.ToolCall] = u.Title
-		s.line("\n" + s.paint("1;34", "   ["+u.Kind+"] ") + s.paint("1", u.Title) + s.where(u))
+		kind := "   [" + u.Kind + "] "
+		if u.Meta.Parent != "" {
+			kind = "   called by the program: [" + u.Kind + "] "
+		}
+		s.line("\n" + s.paint("1;34", kind) + s.paint("1", indented(u.Title)) + s.where(u))
 		s.contents(u)
 	case "tool_call_update":
 		s.toolUpdate(u)
@@ -124,24 +149,29 @@ func (s *screen) update(u sessionUpdate) {
 			s.line("   - [" + e.Status + "] " + e.Content)
 		}
 	case "session_info_update":
-		s.note("title: " + u.Title)
+		s.Note("title: " + u.Title)
 	}
 }
 
-func (s *screen) where(u sessionUpdate) string {
+// indented puts the lines of a title, which may be a whole program, under its first.
+func indented(title string) string {
+	return strings.ReplaceAll(strings.Trim(title, "\n"), "\n", "\n       ")
+}
+
+func (s *Screen) where(u Update) string {
 	if len(u.Locations) == 0 {
 		return ""
 	}
-	at := strings.TrimPrefix(u.Locations[0].Path, s.cwd+string(os.PathSeparator))
+	at := strings.TrimPrefix(u.Locations[0].Path, s.Cwd+string(os.PathSeparator))
 	if u.Locations[0].Line > 0 {
 		at += fmt.Sprintf(":%d", u.Locations[0].Line)
 	}
 	return s.paint("2", "  "+at)
 }
 
-func (s *screen) toolUpdate(u sessionUpdate) {
+func (s *Screen) toolUpdate(u Update) {
 	if u.Status == "in_progress" {
-		s.note("running")
+		s.Note("running")
 		return
 	}
 	s.contents(u)
@@ -165,7 +195,7 @@ func (s *screen) toolUpdate(u sessionUpdate) {
 }
 
 // text streams a message: chunks of one message go on one line.
-func (s *screen) text(kind, prefix string, raw json.RawMessage, style string) {
+func (s *Screen) text(kind, prefix string, raw json.RawMessage, style string) {
 	var b struct{ Text string }
 	if json.Unmarshal(raw, &b) != nil {
 		return
@@ -174,13 +204,13 @@ func (s *screen) text(kind, prefix string, raw json.RawMessage, style string) {
 	defer s.mu.Unlock()
 	if s.inText != kind {
 		s.breakText()
-		fmt.Fprint(s.out, prefix)
+		fmt.Fprint(s.Out, prefix)
 		s.inText = kind
 	}
-	fmt.Fprint(s.out, s.paint(style, b.Text))
+	fmt.Fprint(s.Out, s.paint(style, b.Text))
 }
 
-func (s *screen) contents(u sessionUpdate) {
+func (s *Screen) contents(u Update) {
 	var list []toolContent
 	if len(u.Content) == 0 || json.Unmarshal(u.Content, &list) != nil {
 		return
@@ -195,7 +225,7 @@ func (s *screen) contents(u sessionUpdate) {
 	}
 }
 
-func (s *screen) box(title, text string) {
+func (s *Screen) box(title, text string) {
 	if title != "" {
 		s.line(s.paint("2", "   +-- "+title))
 	}
@@ -205,8 +235,8 @@ func (s *screen) box(title, text string) {
 }
 
 // diff draws old and new text line by line; common lines stand once.
-func (s *screen) diff(c toolContent) {
-	s.line(s.paint("2", "   +-- diff "+strings.TrimPrefix(c.Path, s.cwd+string(os.PathSeparator))))
+func (s *Screen) diff(c toolContent) {
+	s.line(s.paint("2", "   +-- diff "+strings.TrimPrefix(c.Path, s.Cwd+string(os.PathSeparator))))
 	var old []string
 	if c.OldText != nil {
 		old = strings.Split(*c.OldText, "\n")
