@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
@@ -28,6 +29,7 @@ type app struct {
 	procs    *proc.Supervisor
 	shell    *shell.Shell
 	store    *session.Store
+	observed *fs.Observations // which files each session has seen, and how
 	codeMode codeMode
 
 	provider    model.Provider
@@ -69,7 +71,8 @@ func (a *app) registerTools() (err error) {
 	if err != nil {
 		return err
 	}
-	return fs.Register(global, fs.Options{})
+	a.observed = &fs.Observations{}
+	return fs.Register(global, fs.Options{Observations: a.observed})
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -78,16 +81,46 @@ func (a *app) OpenSession(_ context.Context, p acp.SessionParams) (*agent.Sessio
 	if a.providerErr != nil {
 		return nil, a.providerErr
 	}
-	cfg, err := a.cfg.ForWorkspace(p.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range cfg.Warnings[len(a.cfg.Warnings):] {
-		a.logger.Warn(w.String())
-	}
 	log, err := a.store.Create(session.Header{Cwd: p.Cwd})
 	if err != nil {
 		return nil, err
+	}
+	return a.startSession(log, p)
+}
+
+// LoadSession opens a stored session again. One that was interrupted is repaired
+// first, so that every call in it has a result.
+func (a *app) LoadSession(_ context.Context, id string, p acp.SessionParams) (*agent.Session, error) {
+	if a.providerErr != nil {
+		return nil, a.providerErr
+	}
+	log, err := a.store.Open(id)
+	if err != nil {
+		return nil, err
+	}
+	if stored := log.Header().Cwd; filepath.Clean(stored) != filepath.Clean(p.Cwd) {
+		return nil, errors.Join(&acp.CwdMismatchError{Stored: stored, Requested: p.Cwd}, log.Close())
+	}
+	if torn := log.Torn(); torn != nil {
+		a.logger.Warn("the session's last event was cut short by a crash and is left out", "session", id, "reason", torn.Reason)
+	}
+	if drafts := session.Repair(log.Events()); drafts != nil {
+		if _, err := log.AppendAll(drafts); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	return a.startSession(log, p)
+}
+
+// startSession makes the session of an open log; the log is closed when that
+// fails.
+func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Session, error) {
+	cfg, err := a.cfg.ForWorkspace(p.Cwd)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	for _, w := range cfg.Warnings[len(a.cfg.Warnings):] {
+		a.logger.Warn(w.String())
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
 	pol, err := installPolicy(cfg, a.pipeline, scope)
@@ -107,6 +140,21 @@ func (a *app) OpenSession(_ context.Context, p acp.SessionParams) (*agent.Sessio
 	}
 	scope.Close()
 	return nil, errors.Join(err, log.Close())
+}
+
+// ListSessions gives every stored session.
+func (a *app) ListSessions(ctx context.Context) ([]session.Summary, error) { return a.store.List(ctx) }
+
+// DeleteSession removes a stored session that is not open.
+func (a *app) DeleteSession(_ context.Context, id string) error { return a.store.Delete(id) }
+
+// SessionClosed ends what the session's commands left running, and forgets what
+// it had read.
+func (a *app) SessionClosed(ctx context.Context, id string) {
+	a.observed.Forget(id)
+	if err := a.procs.CloseOwner(ctx, id); err != nil {
+		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)
+	}
 }
 
 // Commands are the slash commands of the session's model.

@@ -21,7 +21,9 @@ const maxQueuedPrompts = 32
 type liveSession struct {
 	server *Server
 	agent  *agent.Session
+	cards  cards.Options // how its events are shown; fixed when it was opened
 	inbox  chan *promptJob
+	done   chan struct{} // closed when its goroutine has ended and its log is closed
 
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
@@ -46,13 +48,15 @@ var errCancelledByClient = errors.New("the client cancelled the turn")
 // newLiveSession starts the session's goroutine. Its events are shown from here
 // on.
 func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities) *liveSession {
+	opt := cards.Options{
+		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
+	}
 	l := &liveSession{
-		server: srv, agent: a,
+		server: srv, agent: a, cards: opt,
 		inbox: make(chan *promptJob, maxQueuedPrompts),
+		done:  make(chan struct{}),
 		jobs:  map[*promptJob]struct{}{},
-		proj: cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, cards.Options{
-			Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
-		}),
+		proj:  cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
 	}
 	a.Log().Subscribe(l.show)
 	return l
@@ -71,6 +75,7 @@ func nestsCalls(caps protocol.ClientCapabilities) bool {
 
 // run serves the inbox until it is closed, then closes the session.
 func (l *liveSession) run() {
+	defer close(l.done)
 	for job := range l.inbox {
 		l.turn(job)
 	}
@@ -118,7 +123,12 @@ func (l *liveSession) cancelTurns(cause error) {
 // dispose ends the session: no prompt is taken any more, what runs is cancelled.
 // The session's goroutine closes the log when it is done.
 func (l *liveSession) dispose() {
+	l.stop()
 	l.cancelTurns(agent.ErrDisposed)
+}
+
+// stop takes no prompt any more.
+func (l *liveSession) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -164,7 +174,12 @@ func (l *liveSession) turn(job *promptJob) {
 func (l *liveSession) show(ev session.Event) {
 	l.projMu.Lock()
 	defer l.projMu.Unlock()
-	for _, u := range l.proj.Project(agent.CardEvent(ev)) {
+	l.send(l.proj.Project(agent.CardEvent(ev)))
+}
+
+// send sends what a projection shows.
+func (l *liveSession) send(updates []cards.Update) {
+	for _, u := range updates {
 		if wireUpdate := updateFor(u); wireUpdate != nil {
 			l.server.update(l.agent.SessionID(), wireUpdate)
 		}

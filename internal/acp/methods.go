@@ -25,7 +25,13 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 	s.mu.Unlock()
 	s.reply(req, protocol.NewInitializeResponse(
 		protocol.Implementation{Name: s.opt.Name, Title: "DeepSeek Harness", Version: s.opt.Version},
-		protocol.AgentCapabilities{PromptCapabilities: protocol.PromptCapabilities{EmbeddedContext: true}}, nil))
+		protocol.AgentCapabilities{
+			LoadSession:        true,
+			PromptCapabilities: protocol.PromptCapabilities{EmbeddedContext: true},
+			SessionCapabilities: protocol.SessionCapabilities{
+				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
+			},
+		}, nil))
 }
 
 // handleAuthenticate refuses every method: none is advertised, keys come from
@@ -48,40 +54,55 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 		return
 	}
 	wire.Go(req, func(ctx context.Context) (any, error) {
-		if perr := checkCwd(p.Cwd); perr != nil {
-			return nil, perr
+		if err := s.checkSetup(p); err != nil {
+			return nil, err
 		}
-		if len(p.AdditionalDirectories) > 0 {
-			return nil, protocol.InvalidParams("additionalDirectories", "additional directories are not supported by this version: leave the list empty")
+		a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s})
+		if err != nil {
+			return nil, protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
 		}
-		for _, m := range p.MCPServers {
-			s.log.Warn("MCP servers are not started by this version", "server", m.Name)
-		}
-		return nil, s.openSession(ctx, req, p)
+		return nil, s.goLive(req, newLiveSession(s, a, s.capabilities()), protocol.NewNewSessionResponse(a.SessionID()))
 	})
 }
 
-func (s *Server) openSession(ctx context.Context, req *wire.Request, p protocol.SessionSetup) error {
-	s.mu.Lock()
-	caps := s.client
-	s.mu.Unlock()
-	a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s})
-	if err != nil {
-		return protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
+// checkSetup checks what session/new, load and resume have in common. What this
+// version does not do is refused, or noted where refusing would leave the client
+// without a session.
+func (s *Server) checkSetup(p protocol.SessionSetup) error {
+	if perr := checkCwd(p.Cwd); perr != nil {
+		return perr
 	}
-	l := newLiveSession(s, a, caps)
+	if len(p.AdditionalDirectories) > 0 {
+		return protocol.InvalidParams("additionalDirectories", "additional directories are not supported by this version: leave the list empty")
+	}
+	for _, m := range p.MCPServers {
+		s.log.Warn("MCP servers are not started by this version", "server", m.Name)
+	}
+	return nil
+}
+
+func (s *Server) capabilities() protocol.ClientCapabilities {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// goLive takes a session into service and answers the request that asked for it.
+// The answer leaves before the session's first live update.
+func (s *Server) goLive(req *wire.Request, l *liveSession, result any) error {
+	id := l.agent.SessionID()
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
-		_ = a.Close()
+		_ = l.agent.Close()
 		return protocol.Cancelled("the agent is shutting down")
 	}
-	s.sessions[a.SessionID()] = l
+	s.sessions[id] = l
 	s.workers.Go(l.run)
 	s.mu.Unlock()
-	s.reply(req, protocol.NewNewSessionResponse(a.SessionID()))
-	if cmds := s.opt.Backend.Commands(a); len(cmds) > 0 {
-		s.update(a.SessionID(), commandsUpdate(cmds))
+	s.reply(req, result)
+	if cmds := s.opt.Backend.Commands(l.agent); len(cmds) > 0 {
+		s.update(id, commandsUpdate(cmds))
 	}
 	return nil
 }

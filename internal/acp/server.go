@@ -15,6 +15,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 // shutdownGrace bounds how long the end of the input is followed by running
@@ -26,6 +27,16 @@ type Backend interface {
 	// OpenSession makes a new session in an existing directory. The session's
 	// owner is the server, which closes it. Errors are shown to the client.
 	OpenSession(ctx context.Context, p SessionParams) (*agent.Session, error)
+	// LoadSession opens a stored session again, repaired when it was interrupted.
+	// Errors: session.ErrNotFound, session.ErrLocked, *CwdMismatchError.
+	LoadSession(ctx context.Context, id string, p SessionParams) (*agent.Session, error)
+	// ListSessions gives every stored session.
+	ListSessions(ctx context.Context) ([]session.Summary, error)
+	// DeleteSession removes a stored session that is not open. Removing one that
+	// is not there is no error.
+	DeleteSession(ctx context.Context, id string) error
+	// SessionClosed ends what a session that was closed left running.
+	SessionClosed(ctx context.Context, id string)
 	// Commands are the slash commands that the session's model understands.
 	Commands(s *agent.Session) []model.Command
 	// EndProcesses ends every process that calls have started, without the
@@ -58,6 +69,7 @@ type Server struct {
 	initialized bool
 	client      protocol.ClientCapabilities
 	sessions    map[string]*liveSession
+	opening     map[string]bool // sessions that are being loaded
 	closing     bool
 	workers     sync.WaitGroup
 }
@@ -68,7 +80,7 @@ func NewServer(opt Options) *Server {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Wire.Logger = opt.Logger
-	return &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}}
+	return &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}}
 }
 
 // Serve speaks the protocol until the client closes its end, the output breaks
@@ -159,6 +171,11 @@ var handlers = map[string]handler{
 	protocol.MethodInitialize:    {serve: (*Server).handleInitialize},
 	protocol.MethodAuthenticate:  {serve: (*Server).handleAuthenticate},
 	protocol.MethodSessionNew:    {serve: (*Server).handleNewSession},
+	protocol.MethodSessionLoad:   {serve: (*Server).handleLoad},
+	protocol.MethodSessionResume: {serve: (*Server).handleResume},
+	protocol.MethodSessionList:   {serve: (*Server).handleList},
+	protocol.MethodSessionClose:  {serve: (*Server).handleClose},
+	protocol.MethodSessionDelete: {serve: (*Server).handleDelete},
 	protocol.MethodSessionPrompt: {serve: (*Server).handlePrompt},
 	protocol.MethodSessionCancel: {notification: true, serve: (*Server).handleCancel},
 }

@@ -145,3 +145,7 @@ func endKind(ctx context.Context) string {
 	}
 	return session.EndAborted
 }
+
+// SessionLogPath is the path of the session's log; empty when it is kept in
+// memory.
+func (s *Session) SessionLogPath() string { return s.cfg.Log.Path() }

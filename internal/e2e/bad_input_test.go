@@ -113,8 +113,8 @@ func TestBadParametersNameTheField(t *testing.T) {
 		{"audio", "session/prompt", prompt([]any{map[string]any{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}}), -32602, "audio"},
 		{"blob", "session/prompt", prompt([]any{map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x", "blob": "AA=="}}}), -32602, "resource"},
 		{"unknown auth method", "authenticate", map[string]any{"methodId": "magic"}, -32602, "magic"},
+		{"not built yet", "session/set_mode", map[string]any{"sessionId": s, "modeId": "plan"}, -32601, "session/set_mode"},
 		{"unknown method", "session/teleport", map[string]any{}, -32601, "session/teleport"},
-		{"not built yet", "session/load", map[string]any{"sessionId": s, "cwd": c.cwd, "mcpServers": []any{}}, -32601, "session/load"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c.t = t

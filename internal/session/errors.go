@@ -11,6 +11,9 @@ var (
 	ErrNotFound = errors.New("no such session")
 	// ErrExists: the store already has a session of that id.
 	ErrExists = errors.New("the session exists already")
+	// ErrLocked: another process, or another part of this one, has the session
+	// open for writing.
+	ErrLocked = errors.New("the session is open elsewhere: close it there first")
 	// ErrClosed: the log was closed.
 	ErrClosed = errors.New("the session log is closed")
 	// ErrReentrant: a subscriber appended while it was being told of an event

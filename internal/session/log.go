@@ -413,21 +413,14 @@ func (l *Log) Close() error {
 	return err
 }
 
-// openFile opens an existing file for appending, after its whole lines.
-func openFile(path string, rec *Recording) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, 0, err
-	}
+// cutTorn makes a file that was opened for appending end after its whole lines,
+// and returns its size then.
+func cutTorn(f *os.File, rec *Recording) (int64, error) {
 	size := rec.size
-	err = f.Truncate(size)
+	err := f.Truncate(size)
 	if err == nil && rec.unterminated {
 		_, err = f.Write([]byte{'\n'})
 		size++
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, 0, err
-	}
-	return f, size, nil
+	return size, err
 }

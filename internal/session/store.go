@@ -50,7 +50,9 @@ func (s *Store) Create(h Header) (*Log, error) {
 		return nil, fmt.Errorf("cannot make the session log: %w", err)
 	}
 	line := h.AppendLine(nil)
-	_, err = f.Write(line)
+	if err = lockFile(f); err == nil {
+		_, err = f.Write(line)
+	}
 	if err == nil && s.opts.Sync != SyncNever {
 		if err = f.Sync(); err == nil {
 			err = syncDir(s.Dir(h.ID))
@@ -66,23 +68,63 @@ func (s *Store) Create(h Header) (*Log, error) {
 	return l, nil
 }
 
-// Open loads a session for appending. A torn last line is cut off (see
-// [Log.Torn]). Errors: [ErrNotFound], *[CorruptError].
+// Open loads a session for appending and locks it until the log is closed. A
+// torn last line is cut off (see [Log.Torn]). Errors: [ErrNotFound],
+// [ErrLocked], *[CorruptError].
 //
 // The log may end in the middle of a turn; see [Repair].
 func (s *Store) Open(id string) (*Log, error) {
-	rec, err := s.Load(id)
+	f, err := s.openLocked(id)
 	if err != nil {
 		return nil, err
 	}
-	path := s.Path(id)
-	f, size, err := openFile(path, rec)
+	rec, err := s.Load(id)
+	var size int64
+	if err == nil {
+		size, err = cutTorn(f, rec)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	l := newLog(rec.Header, f, s.Path(id), s.opts)
+	l.size, l.events, l.torn = size, rec.Events, rec.Torn
+	return l, nil
+}
+
+// Delete removes a session and everything in its folder. Deleting one that is
+// not there is no error; one that is open is [ErrLocked].
+func (s *Store) Delete(id string) error {
+	f, err := s.openLocked(id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = os.RemoveAll(s.Dir(id))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (s *Store) openLocked(id string) (*os.File, error) {
+	if !validID(id) {
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
+	f, err := os.OpenFile(s.Path(id), os.O_WRONLY|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the session log for writing: %w", err)
 	}
-	l := newLog(rec.Header, f, path, s.opts)
-	l.size, l.events, l.torn = size, rec.Events, rec.Torn
-	return l, nil
+	if err := lockFile(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	return f, nil
 }
 
 // Load reads a session without changing it. Errors: [ErrNotFound],
