@@ -24,7 +24,7 @@ type codeMode struct {
 // setupCodeMode plugs run_code into the registry. No worker is started before a
 // session needs one.
 func (a *app) setupCodeMode() error {
-	a.codeMode.runner = runner.New(runner.Options{Supervisor: a.procs, Logger: a.logger})
+	a.codeMode.runner = runner.New(runner.Options{Logger: a.logger})
 	t, err := codemode.New(codemode.Options{
 		Pipeline: a.pipeline, Engine: a.codeMode.runner, Settings: codeSettings(a.cfg), Logger: a.logger,
 		SettingsOf: func(who registry.Agent) (codemode.Settings, bool) {

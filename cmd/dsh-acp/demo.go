@@ -13,7 +13,8 @@ const demoUsage = `usage: dsh-acp demo [--yes] [--terminal=false]
 
 Starts this program as an agent on a scratch workspace, connects to it as an
 editor would, and plays one turn that a recorded model answers: it reads a file,
-edits it and runs a command that you are asked about. Needs no key and no network.
+edits it, runs a command that you are asked about, and runs a program that calls
+tools itself. Needs no key and no network.
 
   --yes              answer the permission question with yes
   --terminal=false   act as an editor that has no terminal cards

@@ -109,11 +109,12 @@ func prepare(dir, work string) (cfg string, err error) {
 	return cfg, nil
 }
 
-// config selects the recorded model and shows the permission rules at work:
-// edits are allowed beforehand, commands ask.
+// config selects the recorded model, lets it write programs, and shows the
+// permission rules at work: edits are allowed beforehand, commands ask.
 func config(script, sessions string) string {
 	quote := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	return "model:\n  provider: replay\n  name: recorded\n  replay:\n    script: " + quote(script) + "\n    models: [recorded]\n" +
+		"tools:\n  mode: both\n" +
 		"permissions:\n  preset: workspace-write\n  rules:\n    - {tool: edit, decision: allow, reason: the tour edits its own workspace}\n" +
 		"sessions:\n  dir: " + quote(sessions) + "\n"
 }

@@ -48,6 +48,8 @@ func TestDemoShowsAWholeTurn(t *testing.T) {
 			"mode = debug", "Let me look at the settings first.", "[read] Read settings.ini", "[edit] Edit settings.ini",
 			"- mode = debug", "+ mode = release", "[execute] grep -n", "the agent asks to run: grep -n", "answered: Allow once",
 			"2:mode = release", "turn ended: end_turn", "| mode = release",
+			"[execute] Parse the settings and look for overrides", "called by the program: [read] Read settings.ini",
+			"called by the program: [read] Read overrides.ini", "no overrides", `"workers": "4"`,
 		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%v: no %q in\n%s", args, want, out)
