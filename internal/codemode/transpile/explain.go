@@ -41,6 +41,7 @@ var (
 	namespaceLine = regexp.MustCompile(`^\s*(?:export\s+)?(?:namespace|module)\s+[\w.]+`)
 	importLine    = regexp.MustCompile(`^\s*import\b`)
 	declaredName  = regexp.MustCompile(`The symbol "([^"]+)" has already been declared`)
+	jsxLine       = regexp.MustCompile(`(?:[=(]|return)\s*<[A-Za-z][\w.]*(?:\s[^>]*)?/?>`)
 	jsxError      = regexp.MustCompile(`Expected ">" but found|JSX`)
 )
 
@@ -67,23 +68,17 @@ func (e *Error) refine(text string, s *scanned, o Options) {
 		e.Message = "a namespace is not allowed here: the program is the body of a function"
 		e.Hint = "use an object or a class"
 		return
-	case strings.HasPrefix(e.Message, `Expected ")" but found "}"`) && e.Line > 0 && unbalanced(text, e):
-		e.Message = `Unexpected "}": it closes nothing`
+	case strings.HasPrefix(e.Message, `Expected ")" but found`) && s.unopened >= 0:
+		*e = *at(text, s.unopened, fmt.Sprintf("Unexpected %q: it closes nothing", text[s.unopened:s.unopened+1]))
 		return
 	}
 	if hint := shellHint(text, o.Tools); hint != "" {
 		e.Hint = hint
 		return
 	}
-	if jsxError.MatchString(e.Message) && strings.Contains(line, "<") {
+	if jsxError.MatchString(e.Message) && strings.Contains(line, "<") || jsxLine.MatchString(line) {
 		e.Hint = "JSX is not available"
 	}
-}
-
-// unbalanced says whether the brace an error points at is the program's own.
-func unbalanced(text string, e *Error) bool {
-	units := []rune(lineAt(text, e.Line))
-	return e.Column-1 < len(units) && units[e.Column-1] == '}'
 }
 
 func isParameter(name string) bool {

@@ -18,6 +18,7 @@ type scanned struct {
 	firstCode, lastCode int   // offsets of the first and last byte of code; lastCode is -1 without code
 	exports             []int // offsets of export keywords at the top level
 	exportDefault       bool
+	unopened            int // offset of the first closing bracket without an opening one; -1: none
 }
 
 // code is the program from its first byte of code on, without what precedes.
@@ -42,7 +43,7 @@ func prescan(text string) (*scanned, error) {
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		return nil, at(text, i, "the program contains a NUL character")
 	}
-	s := &scanner{text: text, out: scanned{lastCode: -1, firstCode: len(text)}}
+	s := &scanner{text: text, out: scanned{lastCode: -1, firstCode: len(text), unopened: -1}}
 	s.levels = append(s.levels, level{})
 	if err := s.run(); err != nil {
 		return nil, err
@@ -160,6 +161,8 @@ func (s *scanner) token(c byte) error {
 			s.total -= top.nested
 			s.chain -= top.chain
 			s.levels = s.levels[:len(s.levels)-1]
+		} else if s.out.unopened < 0 {
+			s.out.unopened = s.i - 1
 		}
 		if c == '}' && top.template {
 			s.template()
