@@ -39,6 +39,7 @@ func (s *failingSink) reach(where string) error {
 }
 
 func (s *failingSink) AppendCall(ctx context.Context, i int, c pipeline.Call) error {
+	time.Sleep(time.Nanosecond) // until bodies launched before this one run
 	if err := s.reach("call " + c.ID); err != nil {
 		return err
 	}
@@ -76,6 +77,7 @@ func TestBatchSinkFails(t *testing.T) {
 					run.DeferContext(registry.Context{Content: []content.Block{content.Text("c")}})
 					select {
 					case <-ctx.Done():
+						time.Sleep(time.Second) // ends in its own time
 					case <-time.After(time.Hour):
 					}
 					return jsonvalue.String("x"), nil
@@ -87,7 +89,11 @@ func TestBatchSinkFails(t *testing.T) {
 				for _, id := range []string{"1", "2"} {
 					calls = append(calls, pipeline.Call{ID: id, Name: "tool", RawArguments: `{"path":"a"}`})
 				}
+				start := time.Now()
 				_, err := p.RunBatch(context.Background(), calls, sink)
+				if d := time.Since(start); at != "result 1" && at != "result 2" && at != "contexts" && d > time.Minute {
+					t.Errorf("%s: what ran was not cancelled: %v", at, d)
+				}
 				if err == nil || !strings.Contains(err.Error(), "disk full") || !strings.Contains(err.Error(), strings.Fields(at)[0]) {
 					t.Errorf("%s: %v", at, err)
 				}
