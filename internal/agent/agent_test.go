@@ -221,7 +221,7 @@ func TestEndsOfATurn(t *testing.T) {
 		{"chunk after the finish", []answer{{chunks: []model.Chunk{model.FinishChunk(model.FinishStop), model.TextChunk(0, "late")}}}, "", "", `"code":"PROTOCOL"`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, agent.Config{MaxSteps: 3}, tt.answers...)
+			w := newWorld(t, agent.Config{MaxSteps: 3, Backoff: model.Backoff{MaxAttempts: 1}}, tt.answers...)
 			stop, err := w.s.Prompt(t.Context(), []content.Block{content.Text("x")})
 			var turn *agent.TurnError
 			if failing := tt.stop == ""; failing != errors.As(err, &turn) || (err != nil && !strings.Contains(err.Error(), tt.fails)) {
@@ -443,5 +443,46 @@ func TestALateYesChangesNothing(t *testing.T) {
 	}
 	if len(w.ran) != 0 || g.remembered != 0 {
 		t.Errorf("ran %d, remembered %d", len(w.ran), g.remembered)
+	}
+}
+
+func TestARequestThatMayHealIsRepeatedWithANote(t *testing.T) {
+	busy := &model.Error{Message: "overloaded", Code: "OVERLOADED", Retryable: true}
+	half := answer{chunks: []model.Chunk{model.StartChunk(0, model.PartToolCall), model.ToolCallChunk(0, "a", "echo", `{"half`)}, err: busy}
+	backoff := model.Backoff{MaxAttempts: 3, Base: time.Millisecond}
+	w := newWorld(t, agent.Config{Backoff: backoff}, half, answer{err: busy}, callsTools(model.FinishToolCalls, "a", "echo", "{}"), says("done"))
+	if stop := w.prompt(t, "x"); stop != agent.EndTurn {
+		t.Error(stop)
+	}
+	if got := strings.Join(w.ran, " "); got != "a" {
+		t.Errorf("ran %q, wanted the call of the whole answer once", got)
+	}
+	if n := strings.Count(w.types(), session.TypeRetry); n != 2 {
+		t.Errorf("%d retries in %s", n, w.types())
+	}
+	if d := w.last(session.TypeRetry).Data; d.Get("attempt").String() != "3" || d.Get("maxAttempts").String() != "3" || d.Get("failure").GetString("message") != "overloaded" {
+		t.Errorf("%s", d)
+	}
+	for _, seq := range w.last(session.TypeAssistantMessage).SourceEventSeqs {
+		if seq < w.last(session.TypeRetry).Seq && w.log.Events()[seq].Step() == 1 {
+			t.Errorf("the message cites chunk %d of a failed attempt", seq)
+		}
+	}
+
+	w = newWorld(t, agent.Config{Backoff: backoff}, answer{err: busy})
+	_, err := w.s.Prompt(t.Context(), []content.Block{content.Text("x")})
+	if err == nil || !strings.Contains(err.Error(), "tried 3 times") || len(w.model.requests) != 3 {
+		t.Errorf("%d requests, %v", len(w.model.requests), err)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	w = newWorld(t, agent.Config{Backoff: model.Backoff{Base: time.Hour, Max: time.Hour}}, answer{err: busy})
+	w.log.Subscribe(func(ev session.Event) {
+		if ev.Type == session.TypeRetry {
+			cancel()
+		}
+	})
+	if stop, err := w.s.Prompt(ctx, []content.Block{content.Text("x")}); stop != agent.Cancelled || err != nil {
+		t.Errorf("cancelled while waiting: %q %v", stop, err)
 	}
 }

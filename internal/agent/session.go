@@ -37,6 +37,8 @@ type Config struct {
 	// without asking it (rule R5.12); nil means false.
 	NeverAsk func() bool
 	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
+	// Backoff says when a failed model request is repeated.
+	Backoff model.Backoff
 	// Output gets live output of a running call. It must not block.
 	Output func(callID string, chunk []byte)
 	Logger *slog.Logger

@@ -36,11 +36,11 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 		}
 		return 0, s.failTurn(step, err)
 	}
-	req := s.request(prompt)
+	req := s.newRequest(prompt)
 	if err := s.logHeader(req, prompt); err != nil {
 		return 0, logFailure(err)
 	}
-	answer, err := s.stream(ctx, step, req)
+	answer, err := s.request(ctx, step, req)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 	return out, s.endStep(step)
 }
 
-func (s *Session) request(p *registry.Prompt) model.Request {
+func (s *Session) newRequest(p *registry.Prompt) model.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req := model.Request{SessionID: s.header.ID, Model: s.model, System: p.System, Messages: session.Messages(s.cfg.Log.Events())}
@@ -97,6 +97,32 @@ type answer struct {
 	failure   error
 }
 
+// request asks the model, again when it fails in a way that may heal. No call of
+// an answer runs before the answer is whole, so nothing runs twice.
+func (s *Session) request(ctx context.Context, step int64, req model.Request) (*answer, error) {
+	for attempt := 1; ; attempt++ {
+		a, err := s.stream(ctx, step, req)
+		if err != nil || a.cancelled || a.failure == nil {
+			return a, err
+		}
+		retry, giveUp := s.cfg.Backoff.Next(attempt, a.failure)
+		if giveUp != nil {
+			a.failure = giveUp
+			return a, nil
+		}
+		// The failed attempt stays in the log; this event says that it counts no
+		// more, to people as to whoever reads the log.
+		if _, err := s.append(session.TypeRetry, session.Data("turn", s.turn, "step", step,
+			"attempt", retry.Attempt, "maxAttempts", retry.Max, "delayMs", retry.Wait.Milliseconds(), "failure", retry.Failure.Value())); err != nil {
+			return nil, logFailure(err)
+		}
+		if retry.Sleep(ctx) != nil {
+			a.cancelled = true
+			return a, nil
+		}
+	}
+}
+
 // stream plays the model's answer into the log, chunk by chunk.
 func (s *Session) stream(ctx context.Context, step int64, req model.Request) (*answer, error) {
 	a := &answer{}
@@ -123,7 +149,7 @@ func (s *Session) stream(ctx context.Context, step int64, req model.Request) (*a
 	case ctx.Err() != nil:
 		a.cancelled = true
 	case fin == nil:
-		a.failure = &model.Error{Code: "INCOMPLETE", Message: "the model's answer ended without a finish; try the prompt again"}
+		a.failure = &model.Error{Code: "INCOMPLETE", Message: "the model's answer ended without a finish; try the prompt again", Retryable: true}
 	case fin.Failure != nil:
 		a.failure = fin.Failure
 	case fin.Kind == model.FinishError || fin.Kind == model.FinishAborted:

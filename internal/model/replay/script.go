@@ -88,11 +88,16 @@ func loadLog(file string) (script, error) {
 	return script{file: file, header: rec.Header, entries: group(rec.Events[seed:])}, nil
 }
 
-// group makes one entry of each run of chunk events with equal turn and step.
+// group makes one entry of each run of chunk events with equal turn and step. An
+// attempt that was repeated leaves nothing: a retry takes its chunks back.
 func group(events []session.Event) []entry {
 	var entries []entry
 	var turn, step int64 = -1, -1
 	for _, e := range events {
+		if e.Type == session.TypeRetry && e.Turn() == turn && e.Step() == step {
+			entries[len(entries)-1] = entry{kind: kindChunks}
+			continue
+		}
 		if e.Type != session.TypeAssistantChunk {
 			continue
 		}
