@@ -138,6 +138,13 @@ func (e *Engine) host() *goja.Object {
 		return goja.StringFromUTF16(units)
 	})
 	set("ranges", func(call goja.FunctionCall) goja.Value { return vm.ToValue(propertyClass(call.Argument(0).String())) })
+	set("indices", func(call goja.FunctionCall) goja.Value {
+		input, ok := call.Argument(2).(goja.String)
+		if !ok {
+			return goja.Null()
+		}
+		return e.matchIndices(call.Argument(0).String(), call.Argument(1).String(), input, int(call.Argument(3).ToInteger()))
+	})
 	set("zone", func(call goja.FunctionCall) goja.Value { return e.zoneParts(call) })
 	return h
 }
@@ -181,7 +188,12 @@ func (e *Engine) lazyURL() {
 				exports = vm.NewObject()
 				_ = module.Set("exports", exports)
 				url.Require(vm, module)
-				fixURL(vm, exports.Get("URL").(*goja.Object))
+				if fix, err := vm.RunProgram(fixURL()); err == nil {
+					f, _ := goja.AssertFunction(fix)
+					if class, err := f(goja.Undefined(), exports.Get("URL")); err == nil {
+						_ = exports.Set("URL", class)
+					}
+				}
 			}
 			v := exports.Get(name)
 			define(v)
@@ -197,41 +209,15 @@ func (e *Engine) lazyURL() {
 
 // fixURL corrects origin, from which the library drops the port, and adds the
 // static methods it lacks.
-func fixURL(vm *goja.Runtime, class *goja.Object) {
-	proto, ok := class.Get("prototype").(*goja.Object)
-	if !ok {
-		return
-	}
-	_ = proto.DefineAccessorProperty("origin", vm.ToValue(func(call goja.FunctionCall) goja.Value {
-		o, ok := call.This.(*goja.Object)
-		if !ok {
-			panic(vm.NewTypeError("Value of \"this\" must be of type URL"))
+var fixURL = sync.OnceValue(func() *goja.Program {
+	return goja.MustCompile("url.js", `(Native) => class URL extends Native {
+		get origin() {
+			return ['http:', 'https:', 'ftp:', 'ws:', 'wss:'].includes(this.protocol) ? this.protocol + '//' + this.host : 'null';
 		}
-		switch protocol := o.Get("protocol").String(); protocol {
-		case "http:", "https:", "ftp:", "ws:", "wss:":
-			return vm.ToValue(protocol + "//" + o.Get("host").String())
-		}
-		return vm.ToValue("null")
-	}), nil, goja.FLAG_TRUE, goja.FLAG_TRUE)
-	parse := func(call goja.FunctionCall) *goja.Object {
-		o, err := vm.New(class, call.Arguments...)
-		if err != nil {
-			return nil
-		}
-		return o
-	}
-	if class.Get("canParse") == nil {
-		_ = class.Set("canParse", func(call goja.FunctionCall) goja.Value { return vm.ToValue(parse(call) != nil) })
-	}
-	if class.Get("parse") == nil {
-		_ = class.Set("parse", func(call goja.FunctionCall) goja.Value {
-			if o := parse(call); o != nil {
-				return o
-			}
-			return goja.Null()
-		})
-	}
-}
+		static parse(...args) { try { return new URL(...args); } catch { return null; } }
+		static canParse(...args) { return URL.parse(...args) !== null; }
+	}`, true)
+})
 
 // viewBytes is the memory of an ArrayBuffer or of a view on one.
 func viewBytes(v goja.Value) ([]byte, bool) {

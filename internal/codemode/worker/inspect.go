@@ -35,7 +35,15 @@ type inspector struct {
 // inspect shows a value inside a container: text in quotes.
 func (c *console) inspect(v goja.Value) string {
 	p := &inspector{e: c.e}
-	return p.value(v, 0)
+	var text string
+	if ex := c.e.vm.Try(func() { text = p.value(v, 0) }); ex != nil {
+		// An object that only pretends to be built in; its own methods would
+		// have to be asked.
+		if o, ok := v.(*goja.Object); ok {
+			return "[" + o.ClassName() + "]"
+		}
+	}
+	return text
 }
 
 func (p *inspector) value(v goja.Value, depth int) string {
@@ -200,7 +208,7 @@ func (p *inspector) shape(o *goja.Object, depth int) *shape {
 	case class == "Array":
 		p.arrayShape(s, o, name, depth)
 		return s
-	case class == "Function" || class == "AsyncFunction" || class == "GeneratorFunction":
+	case callable(o):
 		s.base = p.functionText(o, name)
 		s.open = "{"
 	case class == "RegExp":
@@ -347,6 +355,11 @@ func (p *inspector) properties(s *shape, o *goja.Object, depth int, skip string)
 			p.lead -= 2
 		}
 	}
+}
+
+func callable(o *goja.Object) bool {
+	_, ok := goja.AssertFunction(o)
+	return ok
 }
 
 func (p *inspector) functionText(o *goja.Object, class string) string {

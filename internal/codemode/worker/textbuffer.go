@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -96,20 +95,20 @@ var textHelpers = map[string]func(e *Engine, plus goja.Callable, args []goja.Val
 		return e.vm.ToValue(b)
 	},
 	textRead: func(e *Engine, _ goja.Callable, args []goja.Value) goja.Value {
-		return bufferOf(args).value(e.vm)
+		return bufferOf(e, args).value(e.vm)
 	},
 	textLength: func(e *Engine, _ goja.Callable, args []goja.Value) goja.Value {
-		b := bufferOf(args)
+		b := bufferOf(e, args)
 		if b.other == nil {
 			return e.vm.ToValue(b.len())
 		}
 		return b.other.ToObject(e.vm).Get("length")
 	},
 	textAdd: func(e *Engine, plus goja.Callable, args []goja.Value) goja.Value {
-		return bufferOf(args).add(e, plus, args[0], args[1])
+		return bufferOf(e, args).add(e, plus, args[0], args[1])
 	},
 	textAddAt: func(e *Engine, plus goja.Callable, args []goja.Value) goja.Value {
-		b := bufferOf(args)
+		b := bufferOf(e, args)
 		at := int(args[1].ToInteger())
 		// What the right side is made to text by may append too.
 		piece := b.piece(e, plus, args[2])
@@ -117,19 +116,19 @@ var textHelpers = map[string]func(e *Engine, plus goja.Callable, args []goja.Val
 		b.append(piece)
 		return args[0]
 	},
-	textSet: func(_ *Engine, _ goja.Callable, args []goja.Value) goja.Value {
-		bufferOf(args).set(args[1])
+	textSet: func(e *Engine, _ goja.Callable, args []goja.Value) goja.Value {
+		bufferOf(e, args).set(args[1])
 		return args[1]
 	},
 }
 
-func bufferOf(args []goja.Value) *textBuffer {
+func bufferOf(e *Engine, args []goja.Value) *textBuffer {
 	if len(args) > 0 {
 		if b, ok := args[0].Export().(*textBuffer); ok {
 			return b
 		}
 	}
-	panic(errors.New("a text variable holds no text")) // growTexts is wrong
+	panic(e.vm.NewTypeError("this function is not for programs"))
 }
 
 // add does what + does with the buffer's value on the left.
