@@ -31,23 +31,27 @@ func squash(s string) string {
 	}, strings.ToLower(s))
 }
 
-// distance is the Levenshtein distance.
+// distance is the number of letters changed, added, left out or swapped with
+// their neighbour.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	last, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := row[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			next[j+1] = min(cost, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
 		}
+		last, row = row, next
 	}
 	return row[len(b)]
 }

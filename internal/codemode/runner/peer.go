@@ -87,7 +87,11 @@ func startChild(s *proc.Supervisor, executable string) (*childPeer, error) {
 		Spec: proc.Spec{
 			Args: []string{executable, worker.Argument},
 			// A traceback of the Go runtime is only looked at for its cause.
-			Env: []string{worker.EnvName + "=" + worker.EnvValue, "GOTRACEBACK=none", "TMPDIR=" + os.TempDir(), "TZ=" + os.Getenv("TZ")},
+			// One thread computes; the other is for the collector.
+			Env: []string{
+				worker.EnvName + "=" + worker.EnvValue, "GOTRACEBACK=none", "GOMAXPROCS=2", "GODEBUG=containermaxprocs=0,updatemaxprocs=0",
+				"TMPDIR=" + os.TempDir(), "TZ=" + os.Getenv("TZ"),
+			},
 			Dir: os.TempDir(),
 		},
 		Owner: "codemode",

@@ -194,9 +194,7 @@ func (e *Engine) deadlock() *wire.Done {
 		Message: "the program waits on a promise that nothing can resolve",
 		Detail:  "no tool call and no timer is pending, so it would wait forever",
 	}
-	for _, at := range e.awaits.waiting() {
-		done.Stack = append(done.Stack, wire.Frame{At: at})
-	}
+	done.Stack = e.awaits.waiting()
 	return done
 }
 

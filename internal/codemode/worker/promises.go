@@ -99,24 +99,32 @@ func (t *awaitTracker) Resumed(ctx any) {
 // Exited implements goja.AsyncContextTracker.
 func (t *awaitTracker) Exited() {}
 
-// waiting are the places that wait, the newest first, each once.
-func (t *awaitTracker) waiting() []wire.Position {
-	var out []wire.Position
+// waiting are the places that wait, each once. Those in named functions come
+// first, the newest first: what the program's top level waits for is mostly one
+// of them.
+func (t *awaitTracker) waiting() []wire.Frame {
+	var named, plain []wire.Frame
 	seen := map[wire.Position]bool{}
 	if t.head.next == nil {
 		return nil
 	}
-	for a := t.head.next; a != &t.head && len(out) < maxStackShown; a = a.next {
+	for a := t.head.next; a != &t.head && len(seen) < 4*maxStackShown; a = a.next {
 		for i := range a.stack[:min(a.depth, len(a.stack))] {
 			at, ok := position(&a.stack[i])
-			if ok && !seen[at] {
+			if !ok {
+				continue
+			}
+			if f := (wire.Frame{Function: functionName(a.stack[i].FuncName()), At: at}); !seen[at] {
 				seen[at] = true
-				out = append(out, at)
+				if f.Function != "" {
+					named = append(named, f)
+				} else {
+					plain = append([]wire.Frame{f}, plain...)
+				}
 			}
-			if ok {
-				break
-			}
+			break
 		}
 	}
-	return out
+	all := append(named, plain...)
+	return all[:min(len(all), maxStackShown)]
 }
