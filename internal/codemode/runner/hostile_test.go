@@ -36,22 +36,26 @@ func TestHostile(t *testing.T) {
 	r := New(Options{Mode: Child})
 	defer r.Close()
 	checkAlive(t, r)
+	limits := hostileLimits
+	if slow {
+		limits.Compute, limits.Wall = 4*limits.Compute, 4*limits.Wall
+	}
 	before := residentAfterGC(t)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".ts")
-		t.Run(name, func(t *testing.T) { runHostile(t, r, file) })
+		t.Run(name, func(t *testing.T) { runHostile(t, r, file, limits) })
 	}
 	checkAlive(t, r)
 	r.Close()
 	if left := children(t); len(left) > 0 {
 		t.Errorf("processes left: %v", left)
 	}
-	if after := residentAfterGC(t); before > 0 && after > before+max(before/10, 4<<20) {
+	if after := residentAfterGC(t); !slow && before > 0 && after > before+max(before/10, 4<<20) {
 		t.Errorf("resident memory grew from %d to %d KiB", before>>10, after>>10)
 	}
 }
 
-func runHostile(t *testing.T, r *Runner, file string) {
+func runHostile(t *testing.T, r *Runner, file string, limits Limits) {
 	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +65,7 @@ func runHostile(t *testing.T, r *Runner, file string) {
 		t.Fatal("no expectation")
 	}
 	start := time.Now()
-	out, _ := runSource(t, r, string(source), hostileLimits)
+	out, _ := runSource(t, r, string(source), limits)
 	elapsed := time.Since(start)
 	kind, message := "ok", ""
 	if out.Failure != nil {
@@ -77,7 +81,7 @@ func runHostile(t *testing.T, r *Runner, file string) {
 	if strings.Contains(message, "goroutine ") || strings.Contains(message, ".go:") {
 		t.Errorf("the message shows our own insides: %s", message)
 	}
-	if limit := hostileLimits.Wall + 3*time.Second; elapsed > limit {
+	if limit := limits.Wall + 3*time.Second; elapsed > limit {
 		t.Errorf("took %v, more than %v", elapsed, limit)
 	}
 	checkAlive(t, r)

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dop251/goja"
 	"pgregory.net/rapid"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/wire"
@@ -272,6 +274,38 @@ func TestGlobals(t *testing.T) {
 			t.Errorf("%s: %v", check, err)
 		} else if !v.ToBoolean() {
 			t.Errorf("not true: %s", check)
+		}
+	}
+}
+
+// TestParse compares JSON.parse with the engine's own.
+func TestParse(t *testing.T) {
+	e, plain := testEngine(t), goja.New()
+	for _, text := range []string{
+		`1`, `-0`, `0.1e1`, `-1e-400`, `9007199254740993`, `123456789012345678901234567890`, `"a\u00e9\ud83d\ude00"`,
+		`{"a":1,"b":{"c":[1,2,{}]},"a":2}`, `{"2":1,"1":2,"a":3}`, `{"__proto__":{"x":1},"constructor":1}`, ` [ 1 , "x" ] `, `[]`, `{}`, `null`,
+		``, ` `, `01`, `1.`, `.5`, `+1`, `--1`, `1e`, `[1,]`, `{"a":1,}`, `{a:1}`, `'a'`, `"a`, `nul`, `1 2`, `"\x"`, `[1`, "\"a\nb\"", `undefined`, `NaN`,
+		`"` + "\ufffd" + `"`,
+	} {
+		source := "((t) => { try { const v = JSON.parse(t); return JSON.stringify(v) + Object.is(v, -0) } catch (e) { return e.name } })(" + strconv.Quote(text) + ")"
+		want, err := plain.RunString(source)
+		if err != nil {
+			t.Fatal(source, err)
+		}
+		if got, err := e.vm.RunString(source); err != nil || got.String() != want.String() {
+			t.Errorf("%s: %v %v, want %v", text, got, err, want)
+		}
+	}
+	for _, source := range []string{
+		`JSON.parse("[1,2]", (k, v) => Array.isArray(v) ? v : v * 2 || v).join() === "2,4"`,
+		`JSON.parse({toString: () => "7"}) === 7 && JSON.parse(null) === null`,
+		`JSON.parse("[".repeat(10000) + "]".repeat(10000)).length === 1`,
+		`(() => { try { JSON.parse("[".repeat(5e6)); return false } catch (e) { return e instanceof SyntaxError } })()`,
+		`JSON.parse("1e400") === Infinity && JSON.parse('"\\ud800"').charCodeAt(0) === 0xd800`, // the engine's own is wrong here
+		`JSON.parse.name === "parse" && JSON.parse("{}").toString === Object.prototype.toString`,
+	} {
+		if v, err := e.vm.RunString(source); err != nil || !v.ToBoolean() {
+			t.Errorf("%s: %v %v", source, v, err)
 		}
 	}
 }

@@ -60,6 +60,9 @@ func (e *Engine) prepare() error {
 	_ = vm.GlobalObject().DefineDataProperty(checkName, vm.ToValue(e.checkCallable),
 		goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	e.lazyURL()
+	if err := e.installParse(); err != nil {
+		return err
+	}
 	return e.installTexts()
 }
 

@@ -19,7 +19,7 @@ type intrinsics struct {
 	dateToISO                        func(this goja.Value, args ...goja.Value) (goja.Value, error)
 	primitives                       map[string]goja.Callable // valueOf by class
 
-	toolCallError *goja.Object
+	toolCallError, syntaxError *goja.Object
 }
 
 // capture takes the intrinsics from a fresh VM.
@@ -45,6 +45,7 @@ func (in *intrinsics) capture(vm *goja.Runtime) {
 	in.typedProto = object("Uint8Array").Prototype().Get("prototype").(*goja.Object)
 	in.bufferProto = object("ArrayBuffer", "prototype")
 	in.yes, in.no, in.empty = vm.ToValue(true), vm.ToValue(false), vm.ToValue("")
+	in.syntaxError = object("SyntaxError")
 	in.ownDescriptor = callable("Object", "getOwnPropertyDescriptor")
 	in.mapEach = callable("Map", "prototype", "forEach")
 	in.setEach = callable("Set", "prototype", "forEach")

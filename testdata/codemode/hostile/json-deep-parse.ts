@@ -1,2 +1,2 @@
-// expect: worker-exit timeout exception
+// expect: exception
 JSON.parse("[".repeat(5e6));
