@@ -57,6 +57,9 @@ func New(tools *prepare.ToolSet, emit func(model.Chunk) bool) *Builder {
 // answer is larger than is sane; nil as long as all is well.
 func (b *Builder) Err() error { return b.err }
 
+// Tools are what the request offers.
+func (b *Builder) Tools() *prepare.ToolSet { return b.tools }
+
 func (b *Builder) send(c model.Chunk) {
 	if b.err == nil && !b.emit(c) {
 		b.err = ErrStopped

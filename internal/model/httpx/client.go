@@ -46,6 +46,8 @@ type Client struct {
 	Key func() (string, error)
 	// KeyHint ends a sentence about a missing or refused key: what to do about it.
 	KeyHint string
+	// KeyNeeded fails a request that has no key before it is sent.
+	KeyNeeded bool
 	// SetKey puts the key into a request; nil means "Authorization: Bearer".
 	SetKey func(h http.Header, key string)
 	// HTTP sends; nil means a transport of our own that honours the proxy
@@ -168,14 +170,17 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 // key asks for the API key. A key that no header can carry is refused here, as
 // net/http would in words that help nobody.
 func (c *Client) key() (string, error) {
-	if c.Key == nil {
-		return "", nil
+	key, err := "", error(nil)
+	if c.Key != nil {
+		key, err = c.Key()
 	}
-	key, err := c.Key()
 	if err != nil {
 		return "", &model.Error{Code: "AUTH", Message: fmt.Sprintf("the API key of %s cannot be had: %s", c.Provider, err), Err: err}
 	}
 	key = strings.TrimSpace(key)
+	if key == "" && c.KeyNeeded {
+		return "", &model.Error{Code: "AUTH", Message: fmt.Sprintf("%s wants an API key and none is set: %s", c.Provider, c.keyHint())}
+	}
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] >= 0x7F {
 			return "", &model.Error{Code: "AUTH", Message: fmt.Sprintf("the API key of %s holds a blank, a line break or a character that is not ASCII, so it cannot be right: %s", c.Provider, c.keyHint())}

@@ -1,6 +1,34 @@
 package httpx
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+// SuggestModel adds to a failure about a model's name the one that was probably
+// meant, or a few that there are.
+func SuggestModel(e *model.Error, name string, infos []model.Info) *model.Error {
+	if len(infos) == 0 {
+		return e
+	}
+	out := *e
+	names := make([]string, len(infos))
+	for i, m := range infos {
+		names[i] = m.ID
+	}
+	if best, ok := Nearest(name, names); ok {
+		out.Message += fmt.Sprintf("; did you mean %q? Set model.name, or choose it in the editor", best)
+		return &out
+	}
+	more := ""
+	if len(names) > 8 {
+		names, more = names[:8], fmt.Sprintf(" and %d more", len(infos)-8)
+	}
+	out.Message += "; it has " + strings.Join(names, ", ") + more
+	return &out
+}
 
 // Nearest gives the name most like word, and whether it is like enough to have
 // been meant: at most a third of the letters differ, or one holds the other.

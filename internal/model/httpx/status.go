@@ -38,6 +38,16 @@ type ServerText struct {
 	HTML bool
 }
 
+// SaidError is what a server itself said about a failure, without keys. It is
+// the cause of errors that [Client.Do] gives for a status.
+type SaidError struct {
+	// Text is the message, the code and the type of the server's error object.
+	Text string
+}
+
+// Error is the text.
+func (e *SaidError) Error() string { return e.Text }
+
 var (
 	titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 	htmlPage = regexp.MustCompile(`(?i)^\s*(<!doctype html|<html|<head|<body)`)
@@ -160,6 +170,7 @@ func (c *Client) StatusError(f Failure) *model.Error {
 	}
 	e := &model.Error{Status: f.Status, RetryAfter: RetryAfter(f.Header, time.Now())}
 	words := t.Message + " " + t.Code + " " + t.Type
+	e.Err = &SaidError{Text: redact(words, f.secret)}
 	p := c.Provider
 	quota := quotaWords.MatchString(words)
 	switch s := f.Status; {

@@ -1,0 +1,120 @@
+package openai
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/model/httpx"
+	"github.com/dsh-acp/dsh-acp/internal/model/prepare"
+)
+
+// What a server can turn out to want; see [Provider.has].
+const (
+	noStreamOptions   = "stream_options"
+	noEffort          = "reasoning_effort"
+	noThinking        = "thinking"
+	noReasoning       = "reasoning"
+	noTemplate        = "chat_template_kwargs"
+	noCacheKey        = "prompt_cache_key"
+	completionTokens  = "max_completion_tokens"
+	noImages          = "image_url"
+	noReasoningBack   = "-reasoning_content"
+	wantReasoningBack = "+reasoning_content"
+)
+
+// has reports whether something was learned about the server and a model.
+func (p *Provider) has(modelID, what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.learned[modelID+" "+what]
+}
+
+// learn reports whether it is news.
+func (p *Provider) learn(modelID, what string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.learned[modelID+" "+what] {
+		return false
+	}
+	if p.learned == nil {
+		p.learned = map[string]bool{}
+	}
+	p.learned[modelID+" "+what] = true
+	return true
+}
+
+var (
+	functionName = regexp.MustCompile("(?i)(?:function|tool)s?(?:\\s+named)?\\s*[:=]?\\s*['\"`]([A-Za-z0-9_-]{1,64})['\"`]")
+	toolNumber   = regexp.MustCompile(`tools(?:\[(\d+)\]|\.(\d+)\b)`)
+	mustBeBack   = regexp.MustCompile(`(?i)reasoning_content.{0,80}(must|missing|required|pass|needs|expected)|(must|missing|required|expected).{0,80}reasoning_content`)
+	notSupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|additional propert|not allowed|invalid|does not support|no such`)
+)
+
+// adjust reads a refusal and reports whether the request should be sent again
+// without what was refused. What it learns holds for later requests too.
+func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encoded, err error) bool {
+	var e *model.Error
+	var said *httpx.SaidError
+	if !errors.As(err, &e) || e.Code != "PROTOCOL" && e.Code != "OVERLOADED" || !errors.As(err, &said) ||
+		e.Status != 400 && e.Status != 422 && e.Status != 500 {
+		return false
+	}
+	text := said.Text
+	if sent.images > 0 && regexp.MustCompile(`(?i)image`).MatchString(text) && p.learn(req.Model, noImages) {
+		p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: "the model " + req.Model + " refuses images; they are left out from now on"})
+		return true
+	}
+	if e.Status == 500 {
+		return false
+	}
+	if strings.Contains(text, "reasoning_content") {
+		if mustBeBack.MatchString(text) && !notSupported.MatchString(text) {
+			return p.learn(req.Model, wantReasoningBack)
+		}
+		return sent.reasoningBack && p.learn(req.Model, noReasoningBack)
+	}
+	if strings.Contains(text, completionTokens) && sent.options["max_tokens"] {
+		return p.learn(req.Model, completionTokens)
+	}
+	for _, option := range []string{noStreamOptions, noEffort, noTemplate, noCacheKey, noThinking, noReasoning} {
+		if sent.options[option] && strings.Contains(text, option) && p.learn(req.Model, option) {
+			p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: p.cfg.ProviderID + " refuses the option " + option + " for " + req.Model + "; it is left out from now on"})
+			return true
+		}
+	}
+	return p.quarantine(req, tools, text)
+}
+
+// quarantine leaves out a tool that the server's words name.
+func (p *Provider) quarantine(req model.Request, tools *prepare.ToolSet, text string) bool {
+	at := -1
+	for _, m := range functionName.FindAllStringSubmatch(text, -1) {
+		for i, t := range tools.Tools {
+			if t.Wire == m[1] {
+				at = i
+			}
+		}
+	}
+	if m := toolNumber.FindStringSubmatch(text); at < 0 && m != nil {
+		if n, err := strconv.Atoi(m[1] + m[2]); err == nil && n < len(tools.Tools) {
+			at = n
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	t, _ := req.Tool(tools.Tools[at].Name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refused == nil {
+		p.refused = map[string]string{}
+	}
+	if p.refused[toolKey(t)] != "" {
+		return false
+	}
+	p.refused[toolKey(t)] = p.cfg.ProviderID + " refuses it: " + strings.TrimSpace(text)
+	return true
+}
