@@ -164,14 +164,15 @@ func TestListIsPagedNewestFirstAndFilteredByDirectory(t *testing.T) {
 	if elsewhere.Error != nil {
 		t.Fatal(elsewhere.Error)
 	}
-	slices.Reverse(ids)
+	slices.Sort(ids)
 	for _, dir := range []string{cwd, cwd + "/.", link} {
-		var got []string
+		var got, times []string
 		params := map[string]any{"cwd": dir}
 		for {
 			l := c.list(params)
 			for _, s := range l.Sessions {
 				got = append(got, s.SessionID)
+				times = append(times, s.UpdatedAt)
 				if !strings.HasPrefix(s.Title, "/say number") || s.UpdatedAt == "" || s.Cwd != cwd {
 					t.Errorf("%+v", s)
 				}
@@ -181,8 +182,11 @@ func TestListIsPagedNewestFirstAndFilteredByDirectory(t *testing.T) {
 			}
 			params["cursor"] = l.NextCursor
 		}
-		if !slices.Equal(got, ids) {
-			t.Errorf("filtered by %s: %d sessions in another order or number than the %d made", dir, len(got), len(ids))
+		if !slices.IsSortedFunc(times, func(a, b string) int { return strings.Compare(b, a) }) {
+			t.Errorf("filtered by %s: not newest first: %v", dir, times)
+		}
+		if slices.Sort(got); !slices.Equal(got, ids) {
+			t.Errorf("filtered by %s: %d sessions, other ones than the %d made", dir, len(got), len(ids))
 		}
 	}
 	if l := c.list(map[string]any{"cwd": nil, "cursor": nil}); len(l.Sessions) != 50 {
