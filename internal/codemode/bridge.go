@@ -93,7 +93,7 @@ func (b *bridge) Submit(_ context.Context, call runner.Call, settle func(runner.
 		return
 	}
 	b.mu.Lock()
-	over := b.over != ""
+	over := b.ended()
 	if !over {
 		b.last++
 		c.id = b.outer.CallID() + ":code:" + strconv.Itoa(b.last)
@@ -111,6 +111,16 @@ func (b *bridge) Submit(_ context.Context, call runner.Call, settle func(runner.
 
 // isOver is the message for what comes too late (C5.2).
 func (b *bridge) isOver(what string) string { return "run_code run is over (" + b.over + "); " + what }
+
+// ended reports whether no call is taken any more. The end of the program's
+// context counts from the moment it comes, so that a call that it aborts is not
+// reported to the program as a failure of its own. The caller holds b.mu.
+func (b *bridge) ended() bool {
+	if b.over == "" && b.program.Err() != nil {
+		b.over = context.Cause(b.program).Error()
+	}
+	return b.over != ""
+}
 
 // close ends the taking of calls: what runs is aborted, what waits is abandoned.
 // Only the first reason counts.
@@ -150,7 +160,7 @@ func (b *bridge) awaitBegin() {
 	c := b.begins
 	late := time.AfterFunc(beginLimit, func() { b.begun(c) })
 	defer late.Stop()
-	for b.over == "" && b.begins == c {
+	for !b.ended() && b.begins == c {
 		b.changed.Wait()
 	}
 }
@@ -172,12 +182,12 @@ func (b *bridge) emit(eventType string, data jsonvalue.Value) bool {
 	if err == nil || b.outer.Agent() == nil {
 		return true
 	}
+	err = fmt.Errorf("the session log cannot be written: %w", err)
 	b.mu.Lock()
 	if b.logErr == nil {
 		b.logErr = err
 	}
 	b.mu.Unlock()
-	err = fmt.Errorf("the session log cannot be written: %w", err)
 	b.failProgram(err)
 	b.close(err)
 	return false

@@ -25,12 +25,12 @@ func (b *bridge) lane() {
 			c := b.flying[0]
 			b.flying = b.flying[1:]
 			b.unlocked(func() { b.commit(c) })
-		case b.over != "" && len(b.queue) > 0:
+		case b.ended() && len(b.queue) > 0:
 			c := b.take()
 			b.unlocked(func() { c.reject(b.isOver(c.Name + " tool call abandoned")) })
-		case b.over != "" && len(b.flying) == 0:
+		case b.ended() && len(b.flying) == 0:
 			return
-		case b.over == "" && len(b.queue) > 0 && b.room():
+		case !b.ended() && len(b.queue) > 0 && b.room():
 			c := b.take()
 			alone := len(b.flying) == 0
 			b.unlocked(func() { b.start(c, alone) })
@@ -148,7 +148,7 @@ func (b *bridge) commit(c *subCall) {
 // or the message of the failure (C4.4).
 func (b *bridge) reply(c *subCall, r *registry.Result) runner.Reply {
 	b.mu.Lock()
-	over := b.over != ""
+	over := b.ended()
 	b.mu.Unlock()
 	switch {
 	case over:

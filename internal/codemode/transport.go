@@ -110,6 +110,11 @@ func (t *Transport) execute(ctx context.Context, args jsonvalue.Value, run regis
 	defer b.drain() // also when the engine breaks its promise and panics
 	p := runner.Program{Source: args.GetString("code"), Tools: names, Limits: b.set.Limits}
 	out := t.opt.Engine.Run(b.program, p, b)
+	if f := out.Failure; f != nil && f.Kind == runner.KindException && b.program.Err() != nil {
+		// The program threw because its calls were aborted, before it was ended
+		// itself: the cancellation is why it failed (C5.3).
+		out.Failure = &runner.Failure{Kind: runner.KindAbort, Message: context.Cause(b.program).Error()}
+	}
 	if err := b.drain(); err != nil {
 		return jsonvalue.Value{}, err
 	}

@@ -161,7 +161,7 @@ func newWorld(t testing.TB, o worldOptions) *world {
 
 // run runs a program as a call c1 of the model.
 func (w *world) run(ctx context.Context, program string) *registry.Result {
-	return w.call(ctx, "c1", jsonvalue.Object(jsonvalue.Member{Key: "code", Value: jsonvalue.String(program)}))
+	return w.call(ctx, "c1", programArgs(program))
 }
 
 func (w *world) call(ctx context.Context, id string, args jsonvalue.Value) *registry.Result {
@@ -283,4 +283,8 @@ func (w *world) vectorTools() []registry.Definition {
 			},
 		},
 	}
+}
+
+func programArgs(program string) jsonvalue.Value {
+	return jsonvalue.Object(jsonvalue.Member{Key: "code", Value: jsonvalue.String(program)})
 }
