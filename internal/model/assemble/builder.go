@@ -101,6 +101,14 @@ func (b *Builder) Extra(key string, v jsonvalue.Value) {
 	f.extra = f.extra.With(key, v)
 }
 
+// AppendExtra adds to a text member of the open reasoning block.
+func (b *Builder) AppendExtra(key, s string) {
+	if s == "" || !b.grow(len(s)) {
+		return
+	}
+	b.Extra(key, jsonvalue.String(b.flow(model.PartReasoning).extra.GetString(key)+s))
+}
+
 // Split closes the open block, so that what follows gets one of its own.
 func (b *Builder) Split() { b.close() }
 
@@ -132,6 +140,11 @@ func (b *Builder) flow(kind model.PartType) *flow {
 
 func (b *Builder) close() {
 	if f := b.open; f != nil {
+		scanner := &b.text
+		if f.kind == model.PartReasoning {
+			scanner = &b.reasoning
+		}
+		b.show(f.kind, scanner.Flush())
 		b.open = nil
 		b.send(model.EndChunk(f.index, model.Part{Type: f.kind, Text: f.text.String(), Extra: f.extra}))
 	}

@@ -89,6 +89,12 @@ func TestBuilder(t *testing.T) {
 		{"leak cut by the limit", `[{"type":"text","text":"a"}] max-tokens`, model.FinishMaxTokens, func(b *Builder) {
 			b.Text("a<｜DSML｜invoke name=\"read\"><｜DSML｜parameter name=\"p\" string=\"true\">never")
 		}},
+		{"held text before a call", `[{"type":"reasoning","text":"x <"},{"type":"text","text":"a |"},{"type":"tool-call","id":"x","name":"read","arguments":""},{"type":"text","text":"b"}] tool-calls`, model.FinishStop, func(b *Builder) {
+			b.Reasoning("x <")
+			b.Text("a |")
+			b.Call("x", "read")
+			b.Text("b")
+		}},
 		{"held text", `[{"type":"text","text":"a <"}] stop`, model.FinishStop, func(b *Builder) { b.Text("a <") }},
 	} {
 		got, chunks, err := play(t, c.kind, c.do)

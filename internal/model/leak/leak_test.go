@@ -64,7 +64,10 @@ func TestSpellings(t *testing.T) {
 		if got := describe(run("Let me look.\n\n" + markup)); got != "Let me look.\n\n"+read {
 			t.Errorf("%s: %q\n%s", name, got, markup)
 		}
-		for i := range markup { // split anywhere
+		for i := range markup {
+			if i > 30 && i%13 != 0 {
+				continue // the first marker is split anywhere, the rest here and there
+			}
 			if got := describe(run("Let me look.\n\n"+markup[:i], markup[i:])); got != "Let me look.\n\n"+read {
 				t.Errorf("%s split at %d: %q", name, i, got)
 			}

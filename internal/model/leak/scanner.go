@@ -127,6 +127,17 @@ func (s *Scanner) endLine() {
 	s.line, s.inline, s.nonBlank = s.line[:0], false, false
 }
 
+// Flush gives back what waits for a decision that can no longer come, because
+// something else than text has followed.
+func (s *Scanner) Flush() string {
+	held := s.held
+	s.held = ""
+	for i := range len(held) {
+		s.walk(held[i])
+	}
+	return held
+}
+
 // Found reports whether a marker has been seen.
 func (s *Scanner) Found() bool { return s.found != no }
 
@@ -145,7 +156,7 @@ type Outcome struct {
 // model may call.
 func (s *Scanner) Finish(tools Tools) Outcome {
 	if s.found == no {
-		return Outcome{Text: s.held}
+		return Outcome{Text: s.Flush()}
 	}
 	text := s.markup.String()
 	p := parse(text, tools)

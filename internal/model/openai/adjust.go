@@ -3,7 +3,6 @@ package openai
 import (
 	"errors"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
@@ -26,29 +25,9 @@ const (
 )
 
 // has reports whether something was learned about the server and a model.
-func (p *Provider) has(modelID, what string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.learned[modelID+" "+what]
-}
-
-// learn reports whether it is news.
-func (p *Provider) learn(modelID, what string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.learned[modelID+" "+what] {
-		return false
-	}
-	if p.learned == nil {
-		p.learned = map[string]bool{}
-	}
-	p.learned[modelID+" "+what] = true
-	return true
-}
+func (p *Provider) has(modelID, what string) bool { return p.learned.Has(modelID, what) }
 
 var (
-	functionName = regexp.MustCompile("(?i)(?:function|tool)s?(?:\\s+named)?\\s*[:=]?\\s*['\"`]([A-Za-z0-9_-]{1,64})['\"`]")
-	toolNumber   = regexp.MustCompile(`tools(?:\[(\d+)\]|\.(\d+)\b)`)
 	mustBeBack   = regexp.MustCompile(`(?i)reasoning_content.{0,80}(must|missing|required|pass|needs|expected)|(must|missing|required|expected).{0,80}reasoning_content`)
 	notSupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|additional propert|not allowed|invalid|does not support|no such`)
 )
@@ -63,7 +42,7 @@ func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encod
 		return false
 	}
 	text := said.Text
-	if sent.images > 0 && regexp.MustCompile(`(?i)image`).MatchString(text) && p.learn(req.Model, noImages) {
+	if sent.images > 0 && strings.Contains(strings.ToLower(text), "image") && p.learned.Learn(req.Model, noImages) {
 		p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: "the model " + req.Model + " refuses images; they are left out from now on"})
 		return true
 	}
@@ -72,49 +51,18 @@ func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encod
 	}
 	if strings.Contains(text, "reasoning_content") {
 		if mustBeBack.MatchString(text) && !notSupported.MatchString(text) {
-			return p.learn(req.Model, wantReasoningBack)
+			return p.learned.Learn(req.Model, wantReasoningBack)
 		}
-		return sent.reasoningBack && p.learn(req.Model, noReasoningBack)
+		return sent.reasoningBack && p.learned.Learn(req.Model, noReasoningBack)
 	}
 	if strings.Contains(text, completionTokens) && sent.options["max_tokens"] {
-		return p.learn(req.Model, completionTokens)
+		return p.learned.Learn(req.Model, completionTokens)
 	}
 	for _, option := range []string{noStreamOptions, noEffort, noTemplate, noCacheKey, noThinking, noReasoning} {
-		if sent.options[option] && strings.Contains(text, option) && p.learn(req.Model, option) {
+		if sent.options[option] && strings.Contains(text, option) && p.learned.Learn(req.Model, option) {
 			p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: p.cfg.ProviderID + " refuses the option " + option + " for " + req.Model + "; it is left out from now on"})
 			return true
 		}
 	}
-	return p.quarantine(req, tools, text)
-}
-
-// quarantine leaves out a tool that the server's words name.
-func (p *Provider) quarantine(req model.Request, tools *prepare.ToolSet, text string) bool {
-	at := -1
-	for _, m := range functionName.FindAllStringSubmatch(text, -1) {
-		for i, t := range tools.Tools {
-			if t.Wire == m[1] {
-				at = i
-			}
-		}
-	}
-	if m := toolNumber.FindStringSubmatch(text); at < 0 && m != nil {
-		if n, err := strconv.Atoi(m[1] + m[2]); err == nil && n < len(tools.Tools) {
-			at = n
-		}
-	}
-	if at < 0 {
-		return false
-	}
-	t, _ := req.Tool(tools.Tools[at].Name)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.refused == nil {
-		p.refused = map[string]string{}
-	}
-	if p.refused[toolKey(t)] != "" {
-		return false
-	}
-	p.refused[toolKey(t)] = p.cfg.ProviderID + " refuses it: " + strings.TrimSpace(text)
-	return true
+	return p.learned.Blame(text, p.cfg.ProviderID, &req, tools)
 }

@@ -66,11 +66,11 @@ type Provider struct {
 	client *httpx.Client
 	notes  prepare.Once
 
+	learned prepare.Learned
+
 	mu      sync.Mutex
-	learned map[string]bool   // what the server turned out to refuse or want: "model option"
-	refused map[string]string // tools the server refused, by name and schema
-	listed  []model.Info      // the server's models, once asked
-	listing chan struct{}     // closed when a listing under way has ended
+	listed  []model.Info  // the server's models, once asked
+	listing chan struct{} // closed when a listing under way has ended
 }
 
 // New makes a provider. It does no work that could fail or take time: a wrong
@@ -105,14 +105,8 @@ func (p *Provider) Quarantined(tools []model.ToolSchema) []prepare.Quarantine {
 }
 
 func (p *Provider) tools(tools []model.ToolSchema) *prepare.ToolSet {
-	return prepare.Tools(tools, p.cfg.Dialect.maxTools(), func(t model.ToolSchema) string {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.refused[toolKey(t)]
-	})
+	return prepare.Tools(tools, p.cfg.Dialect.maxTools(), p.learned.Refused)
 }
-
-func toolKey(t model.ToolSchema) string { return t.Name + "\x00" + t.Parameters.String() }
 
 // Stream sends one request; see [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
