@@ -5,7 +5,7 @@ import (
 )
 
 // maxMarkup bounds what is kept back, in bytes.
-const maxMarkup = 8 << 20
+const maxMarkup = 2 << 20
 
 // Scanner takes the text of one answer piece by piece and gives back what may
 // be shown. From the first marker on everything is kept back until the answer
@@ -158,17 +158,17 @@ func (s *Scanner) Finish(tools Tools) Outcome {
 	if s.found == no {
 		return Outcome{Text: s.Flush()}
 	}
+	if s.over {
+		return Outcome{Broken: true}
+	}
 	text := s.markup.String()
 	p := parse(text, tools)
-	ok := p.complete && len(p.calls) > 0 && !s.over
+	ok := p.complete && len(p.calls) > 0
 	if s.found == soft {
 		for _, c := range p.calls {
 			ok = ok && tools.Has(c.Name)
 		}
 		if !ok {
-			if s.over {
-				return Outcome{Broken: true}
-			}
 			return Outcome{Text: text}
 		}
 	}
