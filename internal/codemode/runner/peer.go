@@ -73,6 +73,7 @@ func (p *localPeer) reap() ending {
 // childPeer is a worker process.
 type childPeer struct {
 	process *proc.Process
+	handle  *os.Process // the same process: a kill through it cannot hit another
 	frames  *wire.Reader
 	out     sender
 	reaped  sync.Once
@@ -99,8 +100,15 @@ func startChild(s *proc.Supervisor, executable string) (*childPeer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the Code Mode worker: %w", err)
 	}
+	handle, err := os.FindProcess(process.PID())
+	if err != nil {
+		process.Kill()
+		process.Release()
+		return nil, fmt.Errorf("start the Code Mode worker: %w", err)
+	}
 	return &childPeer{
 		process: process,
+		handle:  handle,
 		frames:  wire.NewReader(bufio.NewReaderSize(process.Stdout, 32<<10), maxFrame+1<<20),
 		out:     sender{w: process.Stdin},
 	}, nil
@@ -122,7 +130,13 @@ func (p *childPeer) send(kind wire.Kind, head, tail []byte) error {
 	return p.out.send(append(append(b, head...), tail...))
 }
 
-func (p *childPeer) kill(string) { p.process.Kill() }
+// kill kills the one process there is: a worker cannot start others, so nothing
+// has to be searched for, which a general kill does and which takes its time.
+func (p *childPeer) kill(string) {
+	if p.alive() {
+		_ = p.handle.Kill()
+	}
+}
 
 func (p *childPeer) alive() bool {
 	select {
@@ -138,11 +152,12 @@ func (p *childPeer) reap() ending {
 		select {
 		case <-p.process.Done():
 		case <-time.After(patience):
-			p.process.Kill()
+			p.kill("")
 		}
 		exit := p.process.Exit()
 		p.process.Release()
 		p.out.wait()
+		_ = p.handle.Release()
 		p.end = ending{code: exit.Code, signal: exit.Signal, stderr: string(p.process.Stderr().Text)}
 	})
 	return p.end

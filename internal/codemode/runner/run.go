@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/render"
@@ -114,13 +113,12 @@ type run struct {
 	peer   peer
 	over   flag
 
-	spoke    bool // the worker has said anything since Run
-	submits  uint32
-	mu       sync.Mutex // guards what follows
-	open     map[uint32]struct{}
-	cause    cause
-	problem  string // what was wrong with causeProtocol
-	wallUsed time.Duration
+	spoke   bool // the worker has said anything since Run
+	submits uint32
+	mu      sync.Mutex // guards what follows
+	open    map[uint32]struct{}
+	cause   cause
+	problem string // what was wrong with causeProtocol
 }
 
 // end kills the worker for a cause; the first one counts.

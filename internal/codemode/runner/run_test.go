@@ -41,7 +41,7 @@ func TestFailures(t *testing.T) {
 			"cause":           {"throw new Error('outer', {cause: new Error('inner')});", Limits{}, KindException, 1, ""},
 			"thrown object":   {"throw {code: 7};", Limits{}, KindException, 0, "[object Object]\nthrown value: { code: 7 }"},
 			"deadlock":        {"async function never() {\n  await new Promise(() => {});\n}\nawait never();", Limits{}, KindTimeout, 2, "the program waits on a promise that nothing can resolve\n    waiting at never, line 2, column 9: await new Promise(() => {});\n    waiting at line 4, column 7\nno tool call and no timer is pending, so it would wait forever"},
-			"compute":         {"let n = 0;\nfor (;;) n++;", Limits{Compute: 100 * time.Millisecond}, KindTimeout, 2, ""},
+			"compute":         {"let n = 0;\nfor (;;) n++;", Limits{Compute: 500 * time.Millisecond}, KindTimeout, 2, ""},
 			"unhandled":       {"Promise.reject(new Error('lost'));\nreturn 1;", Limits{}, KindException, 1, "Error: lost\n    at line 1, column 16: Promise.reject(new Error('lost'));\nthe promise that failed was never awaited, and nothing handled its rejection"},
 			"timer throws":    {"setTimeout(() => { throw new Error('in timer') }, 1);\nawait new Promise(r => setTimeout(r, 1000));", Limits{}, KindException, 1, "Error: in timer\n    at line 1, column 26: setTimeout(() => { throw new Error('in timer') }, 1);"},
 			"syntax":          {"const a = ;", Limits{}, KindException, 1, "SyntaxError: Unexpected \";\"\n    at line 1, column 11: const a = ;"},

@@ -263,7 +263,7 @@ func (e *Engine) compile(run *wire.Run) (*goja.Program, error) {
 	return goja.CompileAST(tree, true)
 }
 
-var errEscape = errors.New("Unexpected \"}\": the program closes a brace that it did not open")
+var errEscape = errors.New("the program closes a brace that it did not open")
 
 // oneFunction says whether a script is what the parent wraps a program in: the
 // compiler's helpers, all variables, and one function. A program that closed

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -263,7 +264,7 @@ func decodeText(encoding string, b []byte, fatal bool) (string, error) {
 		return string(runes), nil
 	}
 	if fatal && !utf8.Valid(b) {
-		return "", fmt.Errorf("The encoded data was not valid for encoding utf-8") //nolint:staticcheck // the standard's text
+		return "", errors.New("the encoded data was not valid for encoding utf-8")
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }

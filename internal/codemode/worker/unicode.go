@@ -23,13 +23,21 @@ var categories = map[string]string{
 // tables do not have it.
 var emoji = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{Lo: 0x231A, Hi: 0x231B, Stride: 1}, {Lo: 0x23E9, Hi: 0x23F3, Stride: 1}, {Lo: 0x25FD, Hi: 0x25FE, Stride: 1},
-		{Lo: 0x2600, Hi: 0x27BF, Stride: 1}, {Lo: 0x2B05, Hi: 0x2B07, Stride: 1}, {Lo: 0x2B1B, Hi: 0x2B1C, Stride: 1},
+		{Lo: 0x231A, Hi: 0x231B, Stride: 1},
+		{Lo: 0x23E9, Hi: 0x23F3, Stride: 1},
+		{Lo: 0x25FD, Hi: 0x25FE, Stride: 1},
+		{Lo: 0x2600, Hi: 0x27BF, Stride: 1},
+		{Lo: 0x2B05, Hi: 0x2B07, Stride: 1},
+		{Lo: 0x2B1B, Hi: 0x2B1C, Stride: 1},
 		{Lo: 0x2B50, Hi: 0x2B55, Stride: 5},
 	},
 	R32: []unicode.Range32{
-		{Lo: 0x1F1E6, Hi: 0x1F1FF, Stride: 1}, {Lo: 0x1F300, Hi: 0x1F64F, Stride: 1}, {Lo: 0x1F680, Hi: 0x1F6FF, Stride: 1},
-		{Lo: 0x1F7E0, Hi: 0x1F7EB, Stride: 1}, {Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1}, {Lo: 0x1FA70, Hi: 0x1FAFF, Stride: 1},
+		{Lo: 0x1F1E6, Hi: 0x1F1FF, Stride: 1},
+		{Lo: 0x1F300, Hi: 0x1F64F, Stride: 1},
+		{Lo: 0x1F680, Hi: 0x1F6FF, Stride: 1},
+		{Lo: 0x1F7E0, Hi: 0x1F7EB, Stride: 1},
+		{Lo: 0x1F900, Hi: 0x1F9FF, Stride: 1},
+		{Lo: 0x1FA70, Hi: 0x1FAFF, Stride: 1},
 	},
 }
 

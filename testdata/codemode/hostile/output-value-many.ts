@@ -1,2 +1,2 @@
 // expect: output-limit timeout
-return Array.from({ length: 3e4 }, (_, i) => ({ index: i, text: "some text" }));
+return Array.from({ length: 6e4 }, (_, i) => ({ index: i, text: "some text" }));
