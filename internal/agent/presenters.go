@@ -14,7 +14,7 @@ type ScopePresenters struct{ Scope *registry.Scope }
 // PresentCall is the tool's own view of a call; nil for a tool that is gone or
 // has none.
 func (p ScopePresenters) PresentCall(tool string, args jsonvalue.Value) *cards.Call {
-	t, ok := p.Scope.Get(tool)
+	t, ok := p.Scope.Presenter(tool)
 	if !ok {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (p ScopePresenters) PresentCall(tool string, args jsonvalue.Value) *cards.C
 // PresentResult is the tool's own view of a result; nil for a tool that is gone
 // or has none.
 func (p ScopePresenters) PresentResult(tool string, args jsonvalue.Value, in cards.ResultInput) *cards.Result {
-	t, ok := p.Scope.Get(tool)
+	t, ok := p.Scope.Presenter(tool)
 	if !ok {
 		return nil
 	}
