@@ -51,27 +51,42 @@ func codeSettings(cfg *config.Config) codemode.Settings {
 }
 
 // presentCodeMode gives a session's scope the mode and the limits of its
-// workspace, and has a worker ready before the first program comes.
-func (a *app) presentCodeMode(cfg *config.Config, scope *registry.Scope) error {
-	if mode := registry.Mode(cfg.Tools.Mode); mode != scope.Mode() {
-		if _, err := scope.PresentAs(mode); err != nil {
-			return err
-		}
-	}
+// workspace, and has a worker ready before the first program comes. What it
+// returns switches the mode; one goroutine at a time may call it.
+func (a *app) presentCodeMode(cfg *config.Config, scope *registry.Scope) (func(registry.Mode) error, error) {
 	if s := codeSettings(cfg); s != codeSettings(a.cfg) {
 		a.codeMode.tighter.Store(scope.Label(), s)
 	}
-	if scope.Mode() != registry.ModeNative {
-		// The runner waits for this when it is closed.
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			if err := a.codeMode.runner.Warm(ctx); err != nil {
-				a.logger.Debug("no Code Mode worker could be started ahead", "err", err)
+	undo := func() {}
+	present := func(mode registry.Mode) error {
+		if mode != scope.Mode() {
+			undo()
+			undo = func() {}
+		}
+		if mode != scope.Mode() {
+			dispose, err := scope.PresentAs(mode)
+			if err != nil {
+				return err
 			}
-		}()
+			undo = dispose
+		}
+		if mode != registry.ModeNative {
+			a.warm()
+		}
+		return nil
 	}
-	return nil
+	return present, present(registry.Mode(cfg.Tools.Mode))
+}
+
+// warm has a worker ready. The runner waits for this when it is closed.
+func (a *app) warm() {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := a.codeMode.runner.Warm(ctx); err != nil {
+			a.logger.Debug("no Code Mode worker could be started ahead", "err", err)
+		}
+	}()
 }
 
 func (c *codeMode) close() {

@@ -41,6 +41,8 @@ func commands() map[string]command {
 		"demo":   {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
 		"run":    {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
 		"replay": {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
+		"login":  {summary: "store the key of a model provider", usage: loginUsage, run: runLogin},
+		"check":  {summary: "say what is configured and whether it works", usage: checkUsage, run: runCheck},
 		"tools":  {summary: "print the catalogue of tools as the model sees it", usage: toolsUsage, run: runTools},
 	}
 }
@@ -67,7 +69,7 @@ func dispatch(ctx context.Context, e env, args []string) int {
 			fmt.Fprint(e.stdout, help())
 			return 0
 		}
-		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are demo, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
+		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, demo, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
 		return 2
 	}
 	err := cmd.run(ctx, e, args)
@@ -126,6 +128,8 @@ usage:
   dsh-acp replay SESSION.jsonl   ` + commands()["replay"].summary + `
   dsh-acp run FILE.ts            ` + commands()["run"].summary + `
   dsh-acp tools [--json]         ` + commands()["tools"].summary + `
+  dsh-acp login                  ` + commands()["login"].summary + `
+  dsh-acp check                  ` + commands()["check"].summary + `
 
 flags:
 ` + commonFlagsHelp + `

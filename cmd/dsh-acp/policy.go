@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 
+	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/policy"
@@ -26,6 +27,7 @@ func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.
 	}
 	p, err := policy.New(policy.Config{
 		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home,
+		Approver: approver(),
 	})
 	if err != nil {
 		return sessionPolicy{}, err
@@ -57,3 +59,31 @@ func (p sessionPolicy) Remember(exec *registry.Execution) {
 		p.Grants().Remember(g)
 	}
 }
+
+// switchable is a policy as the user may switch it.
+type switchable struct{ *policy.Policy }
+
+// presets are the presets with what they stand for, from strict to free.
+var presets = []agent.Preset{
+	{
+		Name: string(policy.ReadOnly), Sandbox: "read-only", Approval: "ask",
+		Description: "Look at everything, change nothing; commands that only read require approval.",
+	},
+	{
+		Name: string(policy.WorkspaceWrite), Sandbox: "workspace-write", Approval: "ask",
+		Description: "Write inside the workspace and permitted temporary directories; wider retries require approval.",
+	},
+	{
+		Name: string(policy.FullAccess), Sandbox: "danger-full-access", Approval: "never",
+		Description: "Full file access without approval prompts.",
+	},
+}
+
+// Presets lists what can be chosen.
+func (switchable) Presets() []agent.Preset { return presets }
+
+// Preset is the name of the one in force.
+func (s switchable) Preset() string { return string(s.Policy.Preset()) }
+
+// SetPreset puts one in force.
+func (s switchable) SetPreset(name string) error { return s.Policy.SetPreset(policy.Preset(name)) }

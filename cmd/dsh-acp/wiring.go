@@ -15,8 +15,11 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/session"
+	"github.com/dsh-acp/dsh-acp/internal/tools/ask"
 	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
+	"github.com/dsh-acp/dsh-acp/internal/tools/plan"
 	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
+	"github.com/dsh-acp/dsh-acp/internal/tools/todo"
 )
 
 // app is the program put together: one registry, one pipeline and one store for
@@ -34,6 +37,7 @@ type app struct {
 
 	provider    model.Provider
 	model       string
+	catalogue   *agent.Catalogue
 	providerErr error // why there is no provider; shown when a session is opened
 }
 
@@ -61,18 +65,24 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 		return nil, err
 	}
 	a.store = session.NewStore(cfg.Sessions.Dir, session.Options{Logger: logger})
-	a.provider, a.model, a.providerErr = newProvider(cfg)
+	a.provider, a.model, a.providerErr = newProvider(cfg, a.procs, logger)
+	if a.providerErr == nil {
+		a.catalogue = agent.NewCatalogue(logger, a.provider)
+	}
 	return a, nil
 }
 
 func (a *app) registerTools() (err error) {
 	global := a.registry.Global()
-	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, DefaultTimeout: a.cfg.Limits.BashTimeout})
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
 	if err != nil {
 		return err
 	}
 	a.observed = &fs.Observations{}
-	return fs.Register(global, fs.Options{Observations: a.observed})
+	if err := fs.Register(global, fs.Options{Observations: a.observed, Escalation: true}); err != nil {
+		return err
+	}
+	return errors.Join(todo.Register(global), ask.Register(global), plan.Register(global))
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -124,14 +134,17 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
 	pol, err := installPolicy(cfg, a.pipeline, scope)
+	var present func(registry.Mode) error
 	if err == nil {
-		err = a.presentCodeMode(cfg, scope)
+		present, err = a.presentCodeMode(cfg, scope)
 	}
 	if err == nil {
 		var s *agent.Session
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
 			Asker: p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
+			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
+			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})
 		if err == nil {
@@ -173,6 +186,9 @@ func (a *app) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	a.codeMode.close()
+	if a.catalogue != nil {
+		a.catalogue.Close()
+	}
 	if err := errors.Join(a.procs.Close(ctx), a.shell.Close()); err != nil {
 		a.logger.Warn("not everything could be cleaned up", "err", err)
 	}

@@ -25,6 +25,15 @@ type liveSession struct {
 	inbox  chan *promptJob
 	done   chan struct{} // closed when its goroutine has ended and its log is closed
 
+	forms bool // the client shows forms
+
+	// viewMu keeps the order in which settings are shown, and with the answers
+	// that repeat them. It may be taken under projMu, not the other way round.
+	viewMu    sync.Mutex
+	shownMode string // the mode that the client was told last
+
+	commandsRun int // of the session's goroutine: numbers the commands' messages
+
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
 
@@ -37,8 +46,12 @@ type liveSession struct {
 type promptJob struct {
 	req    *wire.Request
 	prompt []content.Block
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	// command is the bridge's command that the prompt is; nil when it is for the
+	// model. args is what follows its name.
+	command *command
+	args    string
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 }
 
 // errCancelledByClient is the cause of a turn that session/cancel or
@@ -52,11 +65,12 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
 	}
 	l := &liveSession{
-		server: srv, agent: a, cards: opt,
-		inbox: make(chan *promptJob, maxQueuedPrompts),
-		done:  make(chan struct{}),
-		jobs:  map[*promptJob]struct{}{},
-		proj:  cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
+		server: srv, agent: a, cards: opt, forms: caps.FormElicitation,
+		shownMode: modeID(a.Settings().Planning),
+		inbox:     make(chan *promptJob, maxQueuedPrompts),
+		done:      make(chan struct{}),
+		jobs:      map[*promptJob]struct{}{},
+		proj:      cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
 	}
 	a.Log().Subscribe(l.show)
 	return l
@@ -85,14 +99,15 @@ func (l *liveSession) run() {
 }
 
 // enqueue takes a prompt. It never blocks.
-func (l *liveSession) enqueue(req *wire.Request, prompt []content.Block) *protocol.Error {
+func (l *liveSession) enqueue(req *wire.Request, text string) *protocol.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return protocol.InvalidRequest("the session is closed: open a new one")
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
-	job := &promptJob{req: req, prompt: prompt, ctx: ctx, cancel: cancel}
+	job := &promptJob{req: req, prompt: promptBlocks(text), ctx: ctx, cancel: cancel}
+	job.command, job.args = findCommand(text)
 	select {
 	case l.inbox <- job:
 	default:
@@ -156,6 +171,14 @@ func (l *liveSession) turn(job *promptJob) {
 		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
 		return
 	}
+	if job.command != nil {
+		rest := l.runCommand(job)
+		if rest == "" {
+			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopEndTurn))
+			return
+		}
+		job.prompt = promptBlocks(rest)
+	}
 	reason, err := l.agent.Prompt(job.ctx, job.prompt)
 	var turn *agent.TurnError
 	switch {
@@ -175,6 +198,9 @@ func (l *liveSession) show(ev session.Event) {
 	l.projMu.Lock()
 	defer l.projMu.Unlock()
 	l.send(l.proj.Project(agent.CardEvent(ev)))
+	if ev.Type == session.TypePlanMode {
+		l.syncMode()
+	}
 }
 
 // send sends what a projection shows.

@@ -57,11 +57,15 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 		if err := s.checkSetup(p); err != nil {
 			return nil, err
 		}
-		a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s})
+		a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s, Elicitor: s})
 		if err != nil {
 			return nil, protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
 		}
-		return nil, s.goLive(req, newLiveSession(s, a, s.capabilities()), protocol.NewNewSessionResponse(a.SessionID()))
+		return nil, s.goLive(ctx, req, newLiveSession(s, a, s.capabilities()), func(st protocol.SessionState) any {
+			r := protocol.NewNewSessionResponse(a.SessionID())
+			r.SessionState = st
+			return r
+		})
 	})
 }
 
@@ -89,8 +93,11 @@ func (s *Server) capabilities() protocol.ClientCapabilities {
 
 // goLive takes a session into service and answers the request that asked for it.
 // The answer leaves before the session's first live update.
-func (s *Server) goLive(req *wire.Request, l *liveSession, result any) error {
+func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, answer func(protocol.SessionState) any) error {
 	id := l.agent.SessionID()
+	wait, cancel := context.WithTimeout(ctx, catalogueWait)
+	complete := l.agent.Catalogue().Fetch(wait)
+	cancel()
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
@@ -99,11 +106,12 @@ func (s *Server) goLive(req *wire.Request, l *liveSession, result any) error {
 	}
 	s.sessions[id] = l
 	s.workers.Go(l.run)
-	s.mu.Unlock()
-	s.reply(req, result)
-	if cmds := s.opt.Backend.Commands(l.agent); len(cmds) > 0 {
-		s.update(id, commandsUpdate(cmds))
+	if !complete {
+		l.followModels()
 	}
+	s.mu.Unlock()
+	s.reply(req, answer(state(l.agent)))
+	s.update(id, commandsUpdate(s.commandsOf(l.agent)))
 	return nil
 }
 
@@ -139,7 +147,7 @@ func (s *Server) handlePrompt(_ context.Context, req *wire.Request) {
 		perr = protocol.InvalidParams("prompt", "the prompt is empty: send at least one block with text")
 	}
 	if perr == nil {
-		perr = l.enqueue(req, promptBlocks(text))
+		perr = l.enqueue(req, text)
 	}
 	if perr != nil {
 		s.fail(req, perr)

@@ -33,7 +33,7 @@ func (s *Server) Ask(ctx context.Context, q agent.Question) (agent.Answer, error
 		options = append(options, protocol.PermissionOption{OptionID: optionAllowAlways, Name: q.AlwaysLabel, Kind: protocol.AllowAlways})
 	}
 	options = append(options, protocol.PermissionOption{OptionID: optionRejectOnce, Name: "Reject", Kind: protocol.RejectOnce})
-	params := protocol.NewRequestPermission(l.agent.SessionID(), permissionCall(call, q.Reason), options)
+	params := protocol.NewRequestPermission(l.agent.SessionID(), permissionCall(call, q.Execution.Arguments(), q.Reason), options)
 	if err := params.Validate(); err != nil {
 		return agent.AnswerUnavailable, err
 	}

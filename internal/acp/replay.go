@@ -2,8 +2,8 @@ package acp
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -25,6 +25,9 @@ func WriteReplay(w io.Writer, rec *session.Recording, p cards.Presenters, opt ca
 		}
 		opt.Cwd = dir
 	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
 	id := rec.Header.ID
 	if id == "" {
 		id = "recording"
@@ -40,7 +43,8 @@ func WriteReplay(w io.Writer, rec *session.Recording, p cards.Presenters, opt ca
 			}
 			n := protocol.NewSessionNotification(id, wireUpdate)
 			if err := n.Validate(); err != nil {
-				return fmt.Errorf("event %d cannot be shown: %w", ev.Seq, err)
+				opt.Logger.Warn("an event cannot be shown and is left out", "event", ev.Seq, "err", err)
+				continue
 			}
 			err := enc.Encode(struct {
 				JSONRPC string                       `json:"jsonrpc"`

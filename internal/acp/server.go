@@ -18,9 +18,14 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
-// shutdownGrace bounds how long the end of the input is followed by running
-// turns. Clients expect the process to be gone within 3 s.
-const shutdownGrace = 2500 * time.Millisecond
+// The end of the input may be followed by running turns for shutdownGrace, by
+// writing what is queued for flushGrace, and by closing logs for closeGrace:
+// clients expect the process to be gone within 3 s.
+const (
+	shutdownGrace = 1700 * time.Millisecond
+	flushGrace    = 600 * time.Millisecond
+	closeGrace    = 400 * time.Millisecond
+)
 
 // Backend makes what a session runs on. The wiring implements it.
 type Backend interface {
@@ -47,8 +52,9 @@ type Backend interface {
 
 // SessionParams is what a client asked for, and where questions go.
 type SessionParams struct {
-	Cwd   string // absolute, exists
-	Asker agent.Asker
+	Cwd      string // absolute, exists
+	Asker    agent.Asker
+	Elicitor agent.Elicitor
 }
 
 // Options of a server.
@@ -80,6 +86,7 @@ func NewServer(opt Options) *Server {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	opt.Wire.Logger = opt.Logger
+	opt.Wire.FlushTimeout = flushGrace
 	return &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}}
 }
 
@@ -93,8 +100,15 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.mu.Unlock()
 	<-s.conn.Done()
 	reason := s.conn.Err()
-	s.shutdown()
+	ended := s.shutdown()
 	closeErr := s.conn.Close()
+	// A turn that was waiting to show something to a client that no longer reads
+	// goes on now, and closes its log.
+	select {
+	case <-ended:
+	case <-time.After(closeGrace):
+		s.log.Warn("some turns did not end in time and are left behind")
+	}
 	var broken *wire.WriteError
 	if errors.Is(reason, io.EOF) || errors.As(reason, &broken) || errors.Is(reason, context.Canceled) {
 		if closeErr != nil {
@@ -105,8 +119,9 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return reason
 }
 
-// shutdown cancels what runs, waits for it and closes every session.
-func (s *Server) shutdown() {
+// shutdown cancels what runs, closes every session and waits for that, for a
+// bounded time. What it returns is closed when all of it has ended.
+func (s *Server) shutdown() (ended <-chan struct{}) {
 	s.mu.Lock()
 	s.closing = true
 	live := make([]*liveSession, 0, len(s.sessions))
@@ -118,24 +133,23 @@ func (s *Server) shutdown() {
 		l.dispose()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
-	defer cancel()
 	done := make(chan struct{})
 	go func() {
+		defer close(done)
+		defer cancel()
 		if err := s.opt.Backend.EndProcesses(ctx); err != nil {
 			s.log.Warn("some processes did not end in time", "err", err)
 		}
 		s.workers.Wait()
-		close(done)
+		if err := s.conn.Wait(ctx); err != nil {
+			s.log.Warn("some requests were still being served at the end", "err", err)
+		}
 	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
-		s.log.Warn("some turns did not end in time and are left behind")
-		return
 	}
-	if err := s.conn.Wait(ctx); err != nil {
-		s.log.Warn("some requests were still being served at the end", "err", err)
-	}
+	return done
 }
 
 // Handle routes one message. It runs on the reading goroutine and never blocks.
@@ -168,16 +182,18 @@ type handler struct {
 // handlers are the methods that are served; everything else is not advertised
 // and answers "method not found".
 var handlers = map[string]handler{
-	protocol.MethodInitialize:    {serve: (*Server).handleInitialize},
-	protocol.MethodAuthenticate:  {serve: (*Server).handleAuthenticate},
-	protocol.MethodSessionNew:    {serve: (*Server).handleNewSession},
-	protocol.MethodSessionLoad:   {serve: (*Server).handleLoad},
-	protocol.MethodSessionResume: {serve: (*Server).handleResume},
-	protocol.MethodSessionList:   {serve: (*Server).handleList},
-	protocol.MethodSessionClose:  {serve: (*Server).handleClose},
-	protocol.MethodSessionDelete: {serve: (*Server).handleDelete},
-	protocol.MethodSessionPrompt: {serve: (*Server).handlePrompt},
-	protocol.MethodSessionCancel: {notification: true, serve: (*Server).handleCancel},
+	protocol.MethodInitialize:      {serve: (*Server).handleInitialize},
+	protocol.MethodAuthenticate:    {serve: (*Server).handleAuthenticate},
+	protocol.MethodSessionNew:      {serve: (*Server).handleNewSession},
+	protocol.MethodSessionLoad:     {serve: (*Server).handleLoad},
+	protocol.MethodSessionResume:   {serve: (*Server).handleResume},
+	protocol.MethodSessionList:     {serve: (*Server).handleList},
+	protocol.MethodSessionClose:    {serve: (*Server).handleClose},
+	protocol.MethodSessionDelete:   {serve: (*Server).handleDelete},
+	protocol.MethodSessionPrompt:   {serve: (*Server).handlePrompt},
+	protocol.MethodSessionSetMode:  {serve: (*Server).handleSetMode},
+	protocol.MethodSetConfigOption: {serve: (*Server).handleSetConfigOption},
+	protocol.MethodSessionCancel:   {notification: true, serve: (*Server).handleCancel},
 }
 
 // fail answers with an error. The peer may be gone, which is no news.

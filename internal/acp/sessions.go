@@ -42,7 +42,7 @@ func (s *Server) reopen(req *wire.Request, replay bool) {
 		if err := s.checkSetup(p); err != nil {
 			return nil, err
 		}
-		a, err := s.opt.Backend.LoadSession(ctx, p.SessionID, SessionParams{Cwd: p.Cwd, Asker: s})
+		a, err := s.opt.Backend.LoadSession(ctx, p.SessionID, SessionParams{Cwd: p.Cwd, Asker: s, Elicitor: s})
 		if err != nil {
 			return nil, loadError(p.SessionID, err)
 		}
@@ -50,7 +50,7 @@ func (s *Server) reopen(req *wire.Request, replay bool) {
 		if replay {
 			l.replay()
 		}
-		return nil, s.goLive(req, l, protocol.SessionState{})
+		return nil, s.goLive(ctx, req, l, func(st protocol.SessionState) any { return st })
 	})
 }
 

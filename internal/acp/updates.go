@@ -168,7 +168,8 @@ func toolContent(in []cards.ToolContent) []protocol.ToolContent {
 			if b, ok := blockFor(*c.Block); ok {
 				out = append(out, protocol.ShowBlock(b))
 			}
-		case c.Diff != nil:
+		case c.Diff != nil && filepath.IsAbs(c.Diff.Path):
+			// A model that gives no usable path gets an error, not a card.
 			out = append(out, protocol.ShowDiff(c.Diff.Path, c.Diff.OldText, c.Diff.NewText))
 		case c.TerminalID != "":
 			out = append(out, protocol.ShowTerminal(c.TerminalID))
@@ -208,18 +209,19 @@ func commandsUpdate(list []model.Command) protocol.SessionUpdate {
 	return u
 }
 
-// permissionCall is what a permission request repeats of the call, with the
-// reason for the question in front of the content.
-func permissionCall(call cards.ToolCall, reason string) protocol.ToolCallUpdate {
+// permissionCall is what a permission request repeats of the call. It always
+// carries the raw input: what the card shows of it, or the arguments. Clients take
+// a diff from the first piece of content, so the reason for the question follows
+// it.
+func permissionCall(call cards.ToolCall, args jsonvalue.Value, reason string) protocol.ToolCallUpdate {
 	c := toolCall(call).Change()
 	c.Meta = withParent(nil, call.ParentID) // the terminal was opened by the announcement
-	if reason != "" && call.ParentID != "" {
-		// It says which line of the program asks.
-		c.Content = append([]protocol.ToolContent{protocol.ShowText(reason)}, c.Content...)
-		return c
+	if c.RawInput == nil {
+		c.RawInput = rawJSON(args)
 	}
-	if reason != "" && len(call.Content) == 0 {
-		c.Content = []protocol.ToolContent{protocol.ShowText(reason)}
+	// Under a parent the reason says which line of the program asks.
+	if reason != "" && (call.ParentID != "" || len(call.Content) == 0) {
+		c.Content = append(c.Content, protocol.ShowText(reason))
 	}
 	return c
 }

@@ -36,6 +36,19 @@ type Config struct {
 	// NeverAsk reports whether the approval policy rejects every question
 	// without asking it (rule R5.12); nil means false.
 	NeverAsk func() bool
+	// Catalogue lists the models that can be chosen, those of Provider among
+	// them; nil offers no choice.
+	Catalogue *Catalogue
+	// Effort is the thought level to begin with; "" is the model's own.
+	Effort string
+	// Permissions is what can be switched of the permissions; nil: nothing.
+	Permissions Permissions
+	// PresentTools changes how the model gets at the tools; nil offers no choice.
+	PresentTools func(registry.Mode) error
+	// PlanPrompt is what the model is told while plan mode is on.
+	PlanPrompt string
+	// Elicitor puts the questions of tools to the user; nil: nobody can be asked.
+	Elicitor Elicitor
 	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
 	// Backoff says when a failed model request is repeated.
 	Backoff model.Backoff
@@ -56,9 +69,10 @@ type Session struct {
 	parked  []registry.Context  // context of a cancelled step, for the next turn
 	callIDs map[string]struct{} // every call id of the session, to keep them unique
 
-	mu         sync.Mutex
-	model      string
 	lastHeader jsonvalue.Value
+
+	mu  sync.Mutex
+	set choices
 }
 
 // NewSession makes a session that continues its log: turn numbers go on after
@@ -73,8 +87,15 @@ func NewSession(cfg Config) (*Session, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Session{cfg: cfg, header: cfg.Log.Header(), model: cfg.Model, callIDs: map[string]struct{}{}}
-	for _, ev := range cfg.Log.Events() {
+	if cfg.Catalogue == nil {
+		cfg.Catalogue = NewCatalogue(cfg.Logger, cfg.Provider)
+	}
+	s := &Session{cfg: cfg, header: cfg.Log.Header(), callIDs: map[string]struct{}{}}
+	events := cfg.Log.Events()
+	if err := s.restore(events); err != nil {
+		return nil, err
+	}
+	for _, ev := range events {
 		switch ev.Type {
 		case session.TypeTurnStart:
 			s.turn = max(s.turn, ev.Turn())
@@ -90,7 +111,22 @@ func NewSession(cfg Config) (*Session, error) {
 	}); err != nil {
 		return nil, err
 	}
+	if _, err := cfg.Scope.AddSection(registry.Section{
+		Name: "plan-mode", Order: registry.OrderGuidance, Verbatim: true, Text: s.planPrompt,
+	}); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// planPrompt is empty outside plan mode.
+func (s *Session) planPrompt(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.set.now.Planning {
+		return "", nil
+	}
+	return s.cfg.PlanPrompt, nil
 }
 
 // environment tells the model where it works. It is fixed when the session

@@ -26,7 +26,16 @@ const (
 // step makes one model request and runs the calls of its answer. The step is
 // closed in the log on every path, except when the log itself fails.
 func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
-	if _, err := s.append(session.TypeStepStart, session.Data("turn", s.turn, "step", step)); err != nil {
+	var drafts []session.Draft
+	if step > 1 { // before the first, openTurn has
+		events, told, err := s.settle()
+		if err != nil {
+			return 0, s.failTurn(0, err)
+		}
+		drafts = append(events, told...)
+	}
+	drafts = append(drafts, session.Draft{Type: session.TypeStepStart, Data: session.Data("turn", s.turn, "step", step)})
+	if _, err := s.cfg.Log.AppendAll(drafts); err != nil {
 		return 0, logFailure(err)
 	}
 	prompt, err := s.cfg.Scope.Assemble(ctx)
@@ -36,11 +45,12 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 		}
 		return 0, s.failTurn(step, err)
 	}
-	req := s.newRequest(prompt)
-	if err := s.logHeader(req, prompt); err != nil {
+	to := s.target()
+	req := s.newRequest(to, prompt)
+	if err := s.logHeader(to, prompt); err != nil {
 		return 0, logFailure(err)
 	}
-	answer, err := s.request(ctx, step, req)
+	answer, err := s.request(ctx, step, to.provider, req)
 	if err != nil {
 		return 0, err
 	}
@@ -50,17 +60,18 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 	if answer.failure != nil {
 		return 0, s.failTurn(step, answer.failure)
 	}
-	out, err := s.finish(ctx, step, answer)
+	out, err := s.finish(ctx, step, to, answer)
 	if err != nil {
 		return 0, err
 	}
 	return out, s.endStep(step)
 }
 
-func (s *Session) newRequest(p *registry.Prompt) model.Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	req := model.Request{SessionID: s.header.ID, Model: s.model, System: p.System, Messages: session.Messages(s.cfg.Log.Events())}
+func (s *Session) newRequest(to target, p *registry.Prompt) model.Request {
+	req := model.Request{
+		SessionID: s.header.ID, Model: to.model, ReasoningEffort: to.effort,
+		System: p.System, Messages: session.Messages(s.cfg.Log.Events()),
+	}
 	for _, t := range p.Tools {
 		req.Tools = append(req.Tools, model.ToolSchema{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
@@ -69,14 +80,12 @@ func (s *Session) newRequest(p *registry.Prompt) model.Request {
 
 // logHeader records what the model is told besides the conversation, when it is
 // told it for the first time or something changed.
-func (s *Session) logHeader(req model.Request, p *registry.Prompt) error {
+func (s *Session) logHeader(to target, p *registry.Prompt) error {
 	tools := make([]any, len(p.Tools))
 	for i, t := range p.Tools {
 		tools[i] = session.Data("name", t.Name, "description", t.Description, "parameters", t.Parameters)
 	}
-	header := session.Data(
-		"config", session.Data("provider", s.cfg.Provider.ProviderID(), "model", req.Model),
-		"system", req.System, "tools", tools)
+	header := session.Data("config", to.headerConfig(), "system", p.System, "tools", tools)
 	reason := "initial"
 	if !s.lastHeader.IsUndefined() {
 		if s.lastHeader.Equal(header) {
@@ -99,9 +108,9 @@ type answer struct {
 
 // request asks the model, again when it fails in a way that may heal. No call of
 // an answer runs before the answer is whole, so nothing runs twice.
-func (s *Session) request(ctx context.Context, step int64, req model.Request) (*answer, error) {
+func (s *Session) request(ctx context.Context, step int64, from model.Provider, req model.Request) (*answer, error) {
 	for attempt := 1; ; attempt++ {
-		a, err := s.stream(ctx, step, req)
+		a, err := s.stream(ctx, step, from, req)
 		if err != nil || a.cancelled || a.failure == nil {
 			return a, err
 		}
@@ -124,10 +133,10 @@ func (s *Session) request(ctx context.Context, step int64, req model.Request) (*
 }
 
 // stream plays the model's answer into the log, chunk by chunk.
-func (s *Session) stream(ctx context.Context, step int64, req model.Request) (*answer, error) {
+func (s *Session) stream(ctx context.Context, step int64, from model.Provider, req model.Request) (*answer, error) {
 	a := &answer{}
 	turnStep := session.Data("turn", s.turn, "step", step)
-	for chunk, err := range s.cfg.Provider.Stream(ctx, req) {
+	for chunk, err := range from.Stream(ctx, req) {
 		if ctx.Err() != nil {
 			a.cancelled = true
 			return a, nil
@@ -159,8 +168,8 @@ func (s *Session) stream(ctx context.Context, step int64, req model.Request) (*a
 }
 
 // finish logs the whole message and runs its calls.
-func (s *Session) finish(ctx context.Context, step int64, a *answer) (stepOutcome, error) {
-	msg := a.acc.Message(s.cfg.Provider.ProviderID(), s.model)
+func (s *Session) finish(ctx context.Context, step int64, to target, a *answer) (stepOutcome, error) {
+	msg := a.acc.Message(to.provider.ProviderID(), to.model)
 	calls := s.uniqueCalls(msg.Content)
 	data := session.Data("turn", s.turn, "step", step, "content", model.PartsValue(msg.Content),
 		"provenance", session.Data("provider", msg.Provider, "model", msg.Model))

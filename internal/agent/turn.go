@@ -48,7 +48,7 @@ func (e *TurnError) Unwrap() error { return e.Err }
 func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReason, error) {
 	s.turn++
 	if err := s.openTurn(prompt); err != nil {
-		return "", logFailure(err)
+		return "", err
 	}
 	for step := int64(1); ; step++ {
 		if step > int64(s.cfg.MaxSteps) {
@@ -75,34 +75,48 @@ func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReaso
 	}
 }
 
-// openTurn logs the prompt: turn/start, user/message, context parked by the turn
-// before, and the session's title on the first prompt.
+// openTurn logs the prompt: turn/start, what was chosen since the turn before,
+// user/message, context parked by that turn, and the session's title on the
+// first prompt. Its error is the turn's.
 func (s *Session) openTurn(prompt []content.Block) error {
 	user := session.Data("kind", "user")
-	drafts := []session.Draft{
-		{Type: session.TypeTurnStart, Data: session.Data("turn", s.turn, "trigger", session.Data("kind", "message", "source", user))},
-		{Type: session.TypeUserMessage, Data: session.Data("content", content.ToValue(prompt), "source", user)},
+	chosen, told, err := s.settle()
+	if err != nil {
+		return &TurnError{Message: err.Error(), Err: err}
 	}
+	s.mu.Lock()
+	s.set.turnOpen = true
+	s.mu.Unlock()
+	drafts := append([]session.Draft{
+		{Type: session.TypeTurnStart, Data: session.Data("turn", s.turn, "trigger", session.Data("kind", "message", "source", user))},
+	}, chosen...)
+	message := len(drafts)
+	drafts = append(drafts, session.Draft{Type: session.TypeUserMessage, Data: session.Data("content", content.ToValue(prompt), "source", user)})
+	drafts = append(drafts, told...)
 	for _, c := range s.parked {
 		drafts = append(drafts, contextDraft(c))
 	}
 	s.parked = nil
 	events, err := s.cfg.Log.AppendAll(drafts)
 	if err != nil {
-		return err
+		return logFailure(err)
 	}
 	title := titleFrom(content.JoinText(prompt))
 	if s.titled || title == "" {
 		return nil
 	}
 	s.titled = true
-	_, err = s.append(session.TypeTitle, session.Data("title", title, "messageSeqs", []any{events[1].Seq}, "source", session.Data("kind", "fallback")))
-	return err
+	_, err = s.append(session.TypeTitle, session.Data("title", title, "messageSeqs", []any{events[message].Seq}, "source", session.Data("kind", "fallback")))
+	if err != nil {
+		return logFailure(err)
+	}
+	return nil
 }
 
 // endTurn logs the end. Its error is the turn's.
 func (s *Session) endTurn(reason jsonvalue.Value) error {
-	if _, err := s.append(session.TypeTurnEnd, session.Data("turn", s.turn, "reason", reason)); err != nil {
+	drafts := append(s.approvedExit(), session.Draft{Type: session.TypeTurnEnd, Data: session.Data("turn", s.turn, "reason", reason)})
+	if _, err := s.cfg.Log.AppendAll(drafts); err != nil {
 		return logFailure(err)
 	}
 	return nil

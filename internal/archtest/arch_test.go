@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 	"internal/schema":    {"internal/jsonvalue"},
 	"internal/cards":     {"internal/content", "internal/jsonvalue", "internal/textdiff"},
 	"internal/config":    {},
+	"internal/elicit":    {},
 
 	// Processes and confinement decide nothing.
 	"internal/proc":    {},
@@ -53,11 +54,11 @@ var arrows = map[string][]string{
 	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/plugin":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
-	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/proc", "internal/sandbox"},
+	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/elicit", "internal/proc", "internal/sandbox"},
 
 	// The turn, and the connection around it.
-	"internal/agent":        {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue"},
-	"internal/acp":          {"internal/agent", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
+	"internal/agent":        {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
+	"internal/acp":          {"internal/agent", "internal/elicit", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/protocol": {"internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/wire":     {"internal/acp/protocol", "internal/jsonvalue"},
 

@@ -77,6 +77,10 @@ func NewProjector(p Presenters, opt Options) *Projector {
 // be shown. Unknown events give none.
 func (p *Projector) Project(ev Event) []Update {
 	d := ev.Data
+	if id, named := d.Get("callId").Str(); !d.Get("callId").IsUndefined() && (!named || id == "") {
+		p.opt.Logger.Warn("an event of a call without a usable id is not shown", "type", ev.Type)
+		return nil
+	}
 	switch ev.Type {
 	case "step/start":
 		p.turn, _ = d.Get("turn").Int64()

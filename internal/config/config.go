@@ -40,6 +40,8 @@ type Model struct {
 	Name      string // the provider's name of the model; "" lets the provider choose
 	BaseURL   string // "" means the provider's own
 	APIKeyEnv string // the environment variable that holds the key; "" when the provider needs none
+	// APIKeyCommand prints the key; nil: none.
+	APIKeyCommand []string
 	Replay    Replay
 }
 

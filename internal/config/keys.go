@@ -132,6 +132,8 @@ func tree() *key {
 			text("name", "deepseek-chat with deepseek", "The provider's name of the model.", func(c *Config) *string { return &c.Model.Name }),
 			baseURL(),
 			apiKeyEnv,
+			texts("api_key_command", "A command, as a list of its words, that prints the provider's key on its first line. Used when neither the variable nor `dsh-acp login` gives one.",
+				func(c *Config) *[]string { return &c.Model.APIKeyCommand }),
 			section("replay",
 				path("script", "", "The recorded session log to play. Required with the provider `replay`.", func(c *Config) *string { return &c.Model.Replay.Script }),
 				path("override", "", "A JSON file that replaces the script of the primary session.", func(c *Config) *string { return &c.Model.Replay.Override }),

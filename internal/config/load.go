@@ -292,3 +292,12 @@ func (c *Config) Source(key string) string {
 func (c *Config) SetKeys() []string {
 	return slices.Sorted(maps.Keys(c.Origins))
 }
+
+// CredentialsFile is where `dsh-acp login` keeps keys; "" when neither HOME nor
+// XDG_STATE_HOME says where the user's state is.
+func (c *Config) CredentialsFile() string {
+	if c.layers == nil || c.layers.stateDir == "" {
+		return ""
+	}
+	return filepath.Join(c.layers.stateDir, "dsh-acp", "credentials.json")
+}

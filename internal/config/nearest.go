@@ -47,3 +47,12 @@ func distance(a, b string) int {
 	}
 	return rows[len(ra)][len(rb)]
 }
+
+// Nearest gives the candidate that word was probably meant to be; "" when none is
+// close enough.
+func Nearest(word string, candidates []string) string {
+	if best, ok := nearest(word, candidates); ok {
+		return best
+	}
+	return ""
+}

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // errorsWithNullID counts the error answers that belong to no request.
@@ -216,5 +219,98 @@ func TestConfigurationMistakes(t *testing.T) {
 	out, code = runProgram(t, "fly")
 	if code != 2 || !strings.Contains(out, `"fly"`) {
 		t.Errorf("code %d: %s", code, out)
+	}
+}
+
+// A call whose path is unusable is announced, asked about or refused, and ended
+// like any other, and its log replays.
+func TestAnEmptyPathIsAnErrorAndNotABrokenCard(t *testing.T) {
+	for _, config := range []string{fullAccess, "model: {provider: local}\n"} {
+		dir := t.TempDir()
+		c := start(t, setup{config: config + fmt.Sprintf("sessions: {dir: %q}\n", dir)})
+		s := c.open(nil)
+		c.prompt(s, tool("write", map[string]any{"file_path": "", "content": "x"})+"\n"+tool("edit", map[string]any{"file_path": "", "old_string": "a", "new_string": "b"}))
+		calls := c.calls(s)
+		if len(calls) != 2 {
+			t.Fatalf("%d calls were announced", len(calls))
+		}
+		for _, call := range calls {
+			if call.Status != "failed" || !strings.Contains(string(call.RawOutput), "file_path must be a non-empty string") {
+				t.Errorf("%+v", call)
+			}
+		}
+		c.closeInput()
+		if out, code := runProgram(t, "replay", filepath.Join(dir, s, "events.jsonl")); code != 0 || strings.Count(out, `"tool_call_update"`) < 2 {
+			t.Errorf("code %d\n%s", code, out)
+		}
+	}
+}
+
+func TestAPermissionRequestAlwaysCarriesTheRawInput(t *testing.T) {
+	c := start(t, setup{})
+	var asked []string
+	c.permit = func(p json.RawMessage) string { asked = append(asked, string(p)); return "reject_once" }
+	s := c.open(nil)
+	c.prompt(s, tool("write", map[string]any{"file_path": "a.txt", "content": "x"})+"\n"+bashPrompt)
+	if len(asked) != 2 {
+		t.Fatalf("asked %d times", len(asked))
+	}
+	for _, q := range asked {
+		if !strings.Contains(q, `"rawInput":`) {
+			t.Errorf("no rawInput: %s", q)
+		}
+	}
+}
+
+// A client that stopped reading does not keep the agent alive.
+func TestEndOfInputWithAClientThatDoesNotRead(t *testing.T) {
+	a := exec.Command(bin, "--model", "local")
+	home := t.TempDir()
+	a.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	in, err := a.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := a.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Process.Kill() })
+	r := bufio.NewReader(out)
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`+"\n")
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`+"\n", home)
+	var session string
+	for session == "" {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f frame
+		_ = json.Unmarshal(line, &f)
+		var res struct{ SessionID string }
+		if string(f.ID) == "2" && json.Unmarshal(f.Result, &res) == nil {
+			session = res.SessionID
+		}
+	}
+	params, err := json.Marshal(textPrompt(session, "/say "+strings.Repeat("more and more words ", 100_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":%s}`+"\n", params)
+	time.Sleep(700 * time.Millisecond) // until the pipe is full
+	begin := time.Now()
+	_ = in.Close()
+	done := make(chan error, 1)
+	go func() { _, err := a.Process.Wait(); done <- err }()
+	select {
+	case <-done:
+		if took := time.Since(begin); took > 3500*time.Millisecond {
+			t.Errorf("left after %v", took)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("still there 10 s after the end of its input")
 	}
 }

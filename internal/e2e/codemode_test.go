@@ -60,8 +60,10 @@ return stdout.text;`))
 		t.Errorf("the result is %s", text)
 	}
 	for i, want := range []struct{ title, kind, status string }{
-		{"Read a.txt", "read", "completed"}, {"Edit a.txt", "edit", "completed"},
-		{"cat a.txt", "execute", "completed"}, {"Read none.txt", "read", "failed"},
+		{"Read a.txt", "read", "completed"},
+		{"Edit a.txt", "edit", "completed"},
+		{"cat a.txt", "execute", "completed"},
+		{"Read none.txt", "read", "failed"},
 	} {
 		got := calls[i+1]
 		if got.Title != want.title || got.Kind != want.kind || got.Status != want.status {

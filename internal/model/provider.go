@@ -61,6 +61,9 @@ type Info struct {
 	Images bool
 	// Reasoning says whether the model produces reasoning parts.
 	Reasoning bool
+	// Efforts are the words that Request.ReasoningEffort takes for the model,
+	// from least to most; empty when it has no such levels.
+	Efforts []string
 }
 
 // Title is the Name, or the ID when there is none.

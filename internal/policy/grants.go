@@ -145,6 +145,9 @@ func (p *Policy) GrantFor(exec *registry.Execution) (Grant, bool) {
 
 // GrantForCall is GrantFor for a call that is not in the pipeline.
 func (p *Policy) GrantForCall(c Call) (Grant, bool) {
+	if e, err := escalationOf(c.Arguments); err != nil || e.wanted() {
+		return Grant{}, false // an escalation is for one run
+	}
 	s := subjectOf(p.tools[c.Tool], c)
 	var missing []string
 	if s.kind == Shell && s.line != nil {

@@ -58,11 +58,21 @@ type Config struct {
 	Grants *Grants
 	// Home expands ~/ in path patterns; "" leaves them unexpanded.
 	Home string
+	// Confined says whether commands run inside a sandbox that keeps them to
+	// what the preset allows. Then workspace-write need not ask about each. nil
+	// means that they do not.
+	Confined func() bool
+	// Approver asks about escalations; nil refuses them.
+	Approver pipeline.Approver
 }
 
 // Policy decides about calls. It is safe for concurrent use.
 type Policy struct {
 	preset       atomic.Pointer[Preset]
+	planning     atomic.Bool
+	confined     func() bool
+	approver     pipeline.Approver
+	escalated    escalations
 	rules        []compiled
 	restrictions []compiled
 	tools        map[string]Tool
@@ -72,7 +82,7 @@ type Policy struct {
 // New compiles the rules. A pattern that cannot be read is an error that names
 // the rule's place.
 func New(c Config) (*Policy, error) {
-	p := &Policy{tools: c.Tools, grants: c.Grants}
+	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver}
 	if p.tools == nil {
 		p.tools = FirstParty()
 	}
@@ -110,6 +120,13 @@ func (p *Policy) SetPreset(preset Preset) error {
 	return nil
 }
 
+// SetPlanning switches plan mode: while it is on, what would change something is
+// refused under every preset. Calls decided from now on follow it.
+func (p *Policy) SetPlanning(on bool) { p.planning.Store(on) }
+
+// Planning says whether plan mode is on.
+func (p *Policy) Planning() bool { return p.planning.Load() }
+
 // NeverAsks says whether the approval policy of the current preset is "never".
 func (p *Policy) NeverAsks() bool { return p.Preset() == FullAccess }
 
@@ -118,7 +135,7 @@ func (p *Policy) Grants() *Grants { return p.grants }
 
 // Install puts the policy before the calls that scope sees: a pre-execute
 // listener that decides, and a guard that holds every denial whatever other
-// listeners say (rules R5.8, R5.16). dispose takes both away again.
+// listeners say (rules R5.8, R5.16). dispose takes everything away again.
 func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispose func(), err error) {
 	unlisten, err := pipe.OnPreExecute(scope, p.listen)
 	if err != nil {
@@ -134,7 +151,13 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 		unlisten()
 		return nil, err
 	}
-	return func() { unguard(); unlisten() }, nil
+	unobserve, err := pipe.OnResult(scope, func(exec *registry.Execution, _ *registry.Result) { p.escalated.forget(exec) })
+	if err != nil {
+		unguard()
+		unlisten()
+		return nil, err
+	}
+	return func() { unobserve(); unguard(); unlisten() }, nil
 }
 
 // listen answers with the stricter of the policy's decision and that of the
@@ -145,8 +168,15 @@ func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipe
 		return mine, nil
 	}
 	theirs, err := next(ctx)
-	if err != nil || !theirs.IsAllow() {
+	if err != nil {
 		return theirs, err
+	}
+	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tools[exec.Name()].escalates() && !theirs.IsDeny() {
+		// One question covers the escalation and whatever else would be asked.
+		return p.escalate(ctx, exec, e)
+	}
+	if !theirs.IsAllow() {
+		return theirs, nil
 	}
 	return mine, nil
 }
@@ -178,6 +208,25 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 	tool := p.tools[c.Tool]
 	s := subjectOf(tool, c)
 	preset := p.Preset()
+	if p.Planning() {
+		if reason := planDenial(tool.Class, s, c.Tool, preset); reason != "" {
+			return pipeline.Deny(reason)
+		}
+	}
+	if tool.escalates() {
+		e, err := escalationOf(c.Arguments)
+		if err == nil {
+			err = e.check(preset, p.Planning())
+		}
+		if err != nil {
+			return pipeline.Deny(err.Error())
+		}
+		if e.wanted() {
+			// The person is asked about it all at once; what no answer can allow
+			// stays refused.
+			preset = WorkspaceWrite
+		}
+	}
 	never := preset == FullAccess
 	remembered := granted
 	if preset == ReadOnly {
@@ -200,6 +249,9 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 	base := pipeline.Allow()
 	if ruled.answer == answerNone || ruled.answer == answerAsk && ruled.rest {
 		base = byPreset(preset, tool.Class, s, c.Tool, granted)
+		if base.IsAsk() && preset == WorkspaceWrite && tool.Class == Execute && p.confined != nil && p.confined() {
+			base = pipeline.Allow()
+		}
 	}
 	switch {
 	case base.IsDeny():
@@ -210,6 +262,22 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 		return pipeline.Ask(ruled.question(c.Tool))
 	}
 	return base
+}
+
+// planDenial says why plan mode refuses a call; "" when it does not. A tool that
+// nobody described may change anything, so it needs the person's word, which the
+// preset that never asks cannot give.
+func planDenial(class Class, s subject, tool string, preset Preset) string {
+	const next = ": present the plan with exit_plan_mode first"
+	switch {
+	case class == Edit:
+		return tool + " changes files, which plan mode does not allow" + next
+	case class == Execute && (s.line == nil || !s.line.ReadOnly()):
+		return "plan mode allows no command that is not recognised as reading only" + next
+	case class == Other && preset == FullAccess:
+		return "what " + tool + " does is not known, so plan mode does not allow it" + next
+	}
+	return ""
 }
 
 // byPreset is the default, for what no rule decides.

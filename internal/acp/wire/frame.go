@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime/debug"
 )
 
 // errLineTooLong says that a line passed the ceiling and was skipped up to its
@@ -41,24 +42,45 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
+// raw reads a line in pieces and joins them once it is known to be one: a buffer
+// that grows by doubling would cost a line that is skipped in the end three times
+// the ceiling.
 func (l *lineReader) raw() ([]byte, error) {
-	var line []byte
+	var parts [][]byte
+	size := 0
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if len(line)+len(bytes.TrimRight(part, "\r\n")) > l.max {
-			return nil, l.skip(err)
+		if size+len(bytes.TrimRight(part, "\r\n")) > l.max {
+			parts = nil
+			err = l.skip(err)
+			if size > givenBack {
+				debug.FreeOSMemory() // rare, and the next line may be as long
+			}
+			return nil, err
 		}
-		line = append(line, part...)
+		parts = append(parts, bytes.Clone(part))
+		size += len(part)
 		switch {
 		case err == nil:
-			return line, nil
+			return join(parts), nil
 		case errors.Is(err, bufio.ErrBufferFull):
-		case len(line) > 0 && errors.Is(err, io.EOF):
-			return line, nil
+		case size > 0 && errors.Is(err, io.EOF):
+			return join(parts), nil
 		default:
 			return nil, err
 		}
 	}
+}
+
+// givenBack is how many bytes of a skipped line are worth returning to the
+// system at once.
+const givenBack = 4 << 20
+
+func join(parts [][]byte) []byte {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return bytes.Join(parts, nil)
 }
 
 // skip drops the rest of a line whose last part was read with err, holding no

@@ -126,7 +126,11 @@ func (p *Provider) run(ctx context.Context, req model.Request, emit func(model.C
 		})
 		if err == nil {
 			defer resp.Close()
-			return p.decode(resp, req, assemble.New(tools, emit))
+			err := p.decode(resp, req, assemble.New(tools, emit))
+			if err == nil {
+				resp.Drain()
+			}
+			return err
 		}
 		if adjusted < maxAdjust && p.adjust(req, tools, e, err) {
 			continue

@@ -25,6 +25,9 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 	served, err := p.fetch(ctx)
 	var out []model.Info
 	add := func(i model.Info) {
+		if i.Reasoning && len(i.Efforts) == 0 {
+			i.Efforts = []string{"off", "low", "medium", "high", "max"}
+		}
 		if i.ID != "" && !slices.ContainsFunc(out, func(o model.Info) bool { return o.ID == i.ID }) {
 			out = append(out, i)
 		}

@@ -268,6 +268,13 @@ func (r *Response) Patience(d time.Duration) {
 	r.progress.Reset(min(d, or(r.c.Progress, DefaultProgress)))
 }
 
+// Drain reads the few bytes that may follow a complete answer, so that the
+// connection can serve the next request too. It waits very little.
+func (r *Response) Drain() {
+	r.Patience(50 * time.Millisecond)
+	_, _ = io.CopyN(io.Discard, r.body, 4<<10)
+}
+
 // Close ends the request at once, read or not.
 func (r *Response) Close() {
 	r.idle.Stop()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/httpx"
 )
 
@@ -112,6 +113,19 @@ func normalEffort(word string) string {
 	default:
 		return w
 	}
+}
+
+// efforts are the thought levels to offer for a model; nil when it has none.
+func (d Dialect) efforts(i model.Info) []string {
+	switch {
+	case !i.Reasoning, strings.Contains(i.ID, "deepseek-reasoner"), strings.Contains(i.ID, "deepseek-r1"):
+		return nil // it does not think, or cannot be told how much
+	case d == DeepSeek:
+		return []string{effortOff, effortHigh, effortMax}
+	case d == OpenAI:
+		return []string{effortLow, effortMedium, effortHigh}
+	}
+	return []string{effortOff, effortLow, effortMedium, effortHigh}
 }
 
 // effort maps a thought level to the members of a request.

@@ -26,6 +26,9 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 	served, err := p.fetch(ctx)
 	var out []model.Info
 	add := func(i model.Info) {
+		if len(i.Efforts) == 0 {
+			i.Efforts = p.cfg.Dialect.efforts(i)
+		}
 		if i.ID != "" && !slices.ContainsFunc(out, func(o model.Info) bool { return o.ID == i.ID }) {
 			out = append(out, i)
 		}

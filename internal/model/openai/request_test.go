@@ -244,6 +244,13 @@ func TestModels(t *testing.T) {
 	if list[2].ContextWindow != 128_000 || list[3].ContextWindow != 99 || !list[3].Images {
 		t.Errorf("%+v", list)
 	}
+	// Thought levels are offered where the server has them.
+	for id, want := range map[string]string{"deepseek-v4-flash": "off high max", "deepseek-reasoner": "", "deepseek-chat": ""} {
+		p := s.provider(func(c *Config) { c.Model = id })
+		if list, err := p.Models(t.Context()); err != nil || strings.Join(list[0].Efforts, " ") != want {
+			t.Errorf("%s: %v %v", id, list, err)
+		}
+	}
 	// A server that is not there: what is configured is enough.
 	s.Close()
 	if list, err := s.provider().Models(t.Context()); err != nil || len(list) != 1 || list[0].ID != "test-model" {

@@ -164,6 +164,7 @@ func playCtx(t *testing.T, ctx context.Context, p *Provider, req model.Request) 
 	var acc model.Accumulator
 	var failure error
 	seen := ""
+	pieces := map[int]string{}
 	for c, err := range p.Stream(ctx, req) {
 		if failure != nil {
 			t.Error("something came after the failure")
@@ -173,6 +174,10 @@ func playCtx(t *testing.T, ctx context.Context, p *Provider, req model.Request) 
 			continue
 		}
 		seen += c.Value().String()
+		pieces[c.Index] += c.Text + c.ArgumentsDelta
+		if b := c.Block; b != nil && strings.TrimSpace(pieces[c.Index]) != strings.TrimSpace(b.Text+b.Arguments) {
+			t.Errorf("the pieces of block %d are %q, and the whole is %s", c.Index, pieces[c.Index], b.Value())
+		}
 		if err := acc.Add(c); err != nil {
 			t.Errorf("chunk %s: %v", c.Value(), err)
 		}

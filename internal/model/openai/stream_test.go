@@ -71,6 +71,10 @@ func TestAnswers(t *testing.T) {
 		{"indexes from 1, late", []string{
 			delta(`{"tool_calls":[{"id":"c1","function":{"name":"read","arguments":"{"}}]}`), delta(`{"tool_calls":[{"index":1,"function":{"arguments":"}"}}]}`), fin("tool_calls"), done,
 		}, `[{"type":"tool-call","id":"c1","name":"read","arguments":"{}"}] tool-calls`},
+		{"late index, then another call whose name is late", []string{
+			delta(`{"tool_calls":[{"id":"c1","function":{"name":"read","arguments":""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"function":{"arguments":"{\"b\":2}"}}]}`), delta(`{"tool_calls":[{"index":1,"id":"c2","function":{"name":"get_weather"}}]}`), fin("tool_calls"), done,
+		}, `[{"type":"tool-call","id":"c1","name":"read","arguments":"{}"},{"type":"tool-call","id":"c2","name":"get_weather","arguments":"{\"b\":2}"}] tool-calls`},
 		{"one id for all, told apart by index", []string{
 			delta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"read","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":1,"id":"c","function":{"name":"read","arguments":"{\"a\":1}"}}]}`), fin("tool_calls"), done,
 		}, `[{"type":"tool-call","id":"c","name":"read","arguments":"{}"},{"type":"tool-call","id":"c","name":"read","arguments":"{\"a\":1}"}] tool-calls`},
@@ -257,4 +261,35 @@ func TestPiecesAreNotHeldBack(t *testing.T) {
 	default:
 		t.Error("the first piece never came")
 	}
+}
+
+// A connection serves more than one request.
+func TestConnectionsAreKept(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-From", r.RemoteAddr)
+		okStream(w, r)
+		time.Sleep(10 * time.Millisecond) // the end comes after the answer
+	})
+	seen := map[string]bool{}
+	p := s.provider(func(c *Config) {
+		c.HTTPClient = &http.Client{Transport: from(func(addr string) { seen[addr] = true })}
+	})
+	for range 3 {
+		if _, _, err := play(t, p, ask()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(seen) != 1 {
+		t.Errorf("%d connections for three requests", len(seen))
+	}
+}
+
+type from func(string)
+
+func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		f(resp.Header.Get("X-From"))
+	}
+	return resp, err
 }

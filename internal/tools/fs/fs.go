@@ -27,17 +27,21 @@ type Options struct {
 	// Observations is where the tools note what agents have seen. Give one to
 	// be able to forget agents that have ended. nil means a new one.
 	Observations *Observations
+	// Escalation lets the model ask for a wider mode for one write or edit: a
+	// policy reads the parameters that it adds.
+	Escalation bool
 }
 
 // Tools are the file tools with their configuration.
 type Tools struct {
-	files FileSystem
-	seen  *Observations
+	files      FileSystem
+	seen       *Observations
+	escalation bool
 }
 
 // New returns the tools.
 func New(opts Options) *Tools {
-	t := &Tools{files: opts.FileSystem, seen: opts.Observations}
+	t := &Tools{files: opts.FileSystem, seen: opts.Observations, escalation: opts.Escalation}
 	if t.files == nil {
 		t.files = Disk{}
 	}
@@ -59,7 +63,7 @@ func Register(scope *registry.Scope, opts Options) error {
 
 // Definitions are read, write and edit.
 func (t *Tools) Definitions() []registry.Definition {
-	return []registry.Definition{t.read(), t.write(), t.edit()}
+	return []registry.Definition{t.read(), t.change(t.write()), t.change(t.edit())}
 }
 
 var (
@@ -70,6 +74,23 @@ var (
 	//go:embed edit.md
 	editDescription string
 )
+
+// change is what the tools that change files have in common: the parameters by
+// which a wider mode is asked for, or their refusal.
+func (t *Tools) change(def registry.Definition) registry.Definition {
+	if t.escalation {
+		def.Parameters = append(def.Parameters, tools.EscalationParams()...)
+		return def
+	}
+	execute := def.Execute
+	def.Execute = func(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonvalue.Value, error) {
+		if err := tools.RefuseEscalation(args); err != nil {
+			return jsonvalue.Value{}, err
+		}
+		return execute(ctx, args, run)
+	}
+	return def
+}
 
 // call is what every file tool needs of its call.
 type call struct {

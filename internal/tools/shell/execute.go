@@ -52,6 +52,11 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
+	if !s.opts.Escalation {
+		if err := tools.RefuseEscalation(args); err != nil {
+			return jsonvalue.Value{}, err
+		}
+	}
 	exec := run.Execution()
 	dir, err := workdir(tools.Cwd(exec), req.workdir)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/schema"
+	"github.com/dsh-acp/dsh-acp/internal/tools"
 )
 
 const (
@@ -45,6 +46,9 @@ type Options struct {
 	// Confine, if set, chooses how the command of a call is confined. An error
 	// fails the call: nothing runs without the confinement it should have.
 	Confine func(*registry.Execution) (proc.Wrapper, error)
+	// Escalation lets the model ask for a wider mode for one call: a policy
+	// reads the parameters that it adds.
+	Escalation bool
 }
 
 // Shell is the tool with its configuration.
@@ -97,15 +101,19 @@ func (s *Shell) Close() error {
 
 // Definition is the bash tool.
 func (s *Shell) Definition() registry.Definition {
+	params := schema.Params{
+		schema.Required("command", schema.String("The command line to run.")),
+		schema.Required("description", schema.String("What the command does, in 5 to 10 words, for the user to read.")),
+		schema.Optional("timeoutMs", schema.Number("Milliseconds after which the command is ended; at most 600000.")),
+		schema.Optional("workdir", schema.String("The directory to run in; relative to the session's.")),
+	}
+	if s.opts.Escalation {
+		params = append(params, tools.EscalationParams()...)
+	}
 	return registry.Definition{
 		Name:        "bash",
 		Description: strings.TrimSpace(description),
-		Parameters: schema.Params{
-			schema.Required("command", schema.String("The command line to run.")),
-			schema.Required("description", schema.String("What the command does, in 5 to 10 words, for the user to read.")),
-			schema.Optional("timeoutMs", schema.Number("Milliseconds after which the command is ended; at most 600000.")),
-			schema.Optional("workdir", schema.String("The directory to run in; relative to the session's.")),
-		},
+		Parameters:  params,
 		Output: registry.Output{
 			Schema:           outputSchema(),
 			Render:           render,

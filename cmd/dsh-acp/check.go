@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/credentials"
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+const checkUsage = `usage: dsh-acp check [flags]
+
+Says what is configured and whether it works: the configuration files, the model
+and its key, where sessions are kept, the shell, and how commands and programs are
+confined. What does not work comes with a remedy, and makes the exit code 1.
+`
+
+// checkTimeout bounds the question to the model's server.
+const checkTimeout = 15 * time.Second
+
+// report collects the lines of a check.
+type report struct {
+	out    io.Writer
+	failed bool
+}
+
+func (r *report) ok(what, format string, args ...any) {
+	fmt.Fprintf(r.out, "ok    %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+func (r *report) note(what, format string, args ...any) {
+	fmt.Fprintf(r.out, "note  %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+func (r *report) bad(what, format string, args ...any) {
+	r.failed = true
+	fmt.Fprintf(r.out, "FAIL  %-14s %s\n", what, fmt.Sprintf(format, args...))
+}
+
+// errCheckFailed makes the exit code say what the report said.
+var errCheckFailed = errors.New("something does not work; see the lines that begin with FAIL")
+
+func runCheck(ctx context.Context, e env, args []string) error {
+	f := newFlags("check")
+	if err := f.parse(args, 0); err != nil {
+		return err
+	}
+	cfg, err := config.Load(f.options)
+	if err != nil {
+		return err
+	}
+	app, err := newApp(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	r := &report{out: e.stdout}
+	r.ok("program", "dsh-acp %s", versionString())
+	checkConfig(r, cfg)
+	app.checkModel(ctx, r)
+	checkSessions(r, cfg)
+	if path, err := exec.LookPath("bash"); err != nil {
+		r.bad("shell", "bash is not on PATH: the bash tool cannot run anything; install bash")
+	} else {
+		r.ok("shell", "%s", path)
+	}
+	r.note("commands", "run unconfined: permissions decide what runs, nothing limits what a command that runs can reach")
+	app.checkCodeMode(r)
+	if r.failed {
+		return errCheckFailed
+	}
+	return nil
+}
+
+func checkConfig(r *report, cfg *config.Config) {
+	if len(cfg.Files) == 0 {
+		r.ok("configuration", "none: built-in defaults")
+	}
+	for _, file := range cfg.Files {
+		r.ok("configuration", "%s", file)
+	}
+	for _, w := range cfg.Warnings {
+		r.note("configuration", "%s", w)
+	}
+	r.ok("permissions", "preset %s, %d rules", cfg.Permissions.Preset, len(cfg.Permissions.Rules))
+}
+
+// checkModel asks the provider for its models, which shows whether the server is
+// there, the key is right and the model exists.
+func (a *app) checkModel(ctx context.Context, r *report) {
+	m := a.cfg.Model
+	if a.providerErr != nil {
+		r.bad("model", "%v", a.providerErr)
+		return
+	}
+	if m.APIKeyEnv != "" {
+		switch _, err := keySource(a.cfg, a.procs).Key(ctx); {
+		case errors.Is(err, credentials.ErrNone) && m.BaseURL != "":
+			r.note("key", "%v (a server of your own may need none)", err)
+		case err != nil:
+			r.bad("key", "%v", err)
+			return
+		default:
+			r.ok("key", "there is one for %s", m.Provider)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	models, err := a.provider.Models(ctx)
+	if err != nil {
+		r.bad("model", "%s: %v", m.Provider, err)
+		return
+	}
+	if a.model == "" && len(models) > 0 {
+		r.ok("model", "%s, %s by default", m.Provider, models[0].ID)
+		return
+	}
+	names := make([]string, len(models))
+	for i, info := range models {
+		if info.ID == a.model {
+			r.ok("model", "%s", describeModel(m.Provider, info))
+			return
+		}
+		names[i] = info.ID
+	}
+	if near := config.Nearest(a.model, names); near != "" {
+		r.bad("model", "%s does not offer %q; did you mean %q?", m.Provider, a.model, near)
+		return
+	}
+	r.bad("model", "%s does not offer %q; it offers %d others", m.Provider, a.model, len(names))
+}
+
+func describeModel(provider string, info model.Info) string {
+	if info.ContextWindow > 0 {
+		return fmt.Sprintf("%s/%s, %d tokens of context", provider, info.ID, info.ContextWindow)
+	}
+	return provider + "/" + info.ID
+}
+
+// checkSessions makes sure that a session could be stored.
+func checkSessions(r *report, cfg *config.Config) {
+	dir := cfg.Sessions.Dir
+	existing := dir
+	for existing != filepath.Dir(existing) {
+		if _, err := os.Stat(existing); err == nil {
+			break
+		}
+		existing = filepath.Dir(existing)
+	}
+	probe, err := os.CreateTemp(existing, ".dsh-acp-check-*")
+	if err != nil {
+		r.bad("sessions", "%s cannot be written (%v): make it writable, or set sessions.dir", dir, err)
+		return
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	r.ok("sessions", "%s", dir)
+}

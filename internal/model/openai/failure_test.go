@@ -1,0 +1,86 @@
+package openai
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/model"
+)
+
+// Each refusal is called by its name, and says what to do.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reply http.HandlerFunc
+		code  string
+		words string
+	}{
+		{"wrong key", status(401, `{"error":{"message":"Authentication Fails, your api key `+testKey+` is invalid"}}`), "AUTH", "set TEST_KEY"},
+		{"balance", status(402, `{"error":{"message":"Insufficient Balance"}}`), "QUOTA", "top it up"},
+		{"rate", status(429, `{"error":{"message":"slow"}}`, "Retry-After", "9"), "RATE_LIMITED retryable", "asks to wait 9s"},
+		{"rate, no word when", status(429, ``), "RATE_LIMITED retryable", "wait and try again"},
+		{"500", status(500, `oops `+testKey), "OVERLOADED retryable", "oops [key]"},
+		{"page", status(503, `<html><head><title>Down</title></head>`, "Content-Type", "text/html"), "OVERLOADED retryable", `"Down"`},
+		{"context", status(400, `{"error":{"message":"too many tokens","code":"context_length_exceeded"}}`), "CONTEXT_LENGTH", "compact"},
+		{"model", status(400, `{"error":{"message":"Model Not Exist"}}`), "NOT_FOUND", `did you mean "deepseek-chat"`},
+	} {
+		req := ask()
+		req.Model = "deepseek-chta"
+		s := serve(t, c.reply)
+		_, _, err := play(t, s.provider(), req)
+		if code(err) != c.code || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %s %v, want %s %q", c.name, code(err), err, c.code, c.words)
+		}
+		if s.count() != 1 {
+			t.Errorf("%s: sent %d times: whether to repeat is for the caller", c.name, s.count())
+		}
+	}
+	if _, _, err := play(t, New(Config{ProviderID: "deepseek", Model: "m", KeyHint: "set X"}), ask()); code(err) != "AUTH" || !strings.Contains(err.Error(), "none is set: set X") {
+		t.Error(err)
+	}
+	if _, _, err := play(t, New(Config{ProviderID: "x", BaseURL: "http://127.0.0.1:1"}), ask()); code(err) != "NOT_FOUND" || !strings.Contains(err.Error(), "model.name") {
+		t.Error(err)
+	}
+	if _, _, err := play(t, New(Config{ProviderID: "x", Model: "m"}), ask()); code(err) != "NETWORK" || !strings.Contains(err.Error(), "base_url") {
+		t.Error(err)
+	}
+}
+
+// What breaks midway is told apart from what cannot heal, so that a backoff
+// repeats the one and not the other, and nothing of a failed answer is a call.
+func TestRepeatingABrokenAnswer(t *testing.T) {
+	call := delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]}`)
+	s := serve(t, breakOff(call), status(503, ``), events(call, fin("tool_calls"), done))
+	p := s.provider()
+	backoff := model.Backoff{Base: time.Millisecond, Random: func() float64 { return 0 }}
+	ran := 0
+	for failed := 1; ; failed++ {
+		_, acc, err := play(t, p, ask())
+		if err == nil {
+			ran += len(acc.ToolCalls())
+			break
+		}
+		r, err := backoff.Next(failed, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Sleep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ran != 1 || s.count() != 3 {
+		t.Errorf("%d calls, %d requests", ran, s.count())
+	}
+}
+
+func TestNewCostsNothing(t *testing.T) {
+	start := time.Now()
+	for range 100 {
+		New(Config{ProviderID: "deepseek", APIKey: func() (string, error) { t.Error("asked for the key"); return "", nil }})
+	}
+	if d := time.Since(start) / 100; d > time.Millisecond {
+		t.Errorf("a provider takes %s", d)
+	}
+}
