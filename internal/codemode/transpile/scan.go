@@ -11,6 +11,7 @@ import (
 const (
 	maxDepth = 1000   // brackets, or operators that nest without brackets
 	maxChain = 10_000 // links of one expression, such as a.b().c[0]: 3 KB of stack each
+	maxComma = 3000   // expressions joined by commas: quadratic in esbuild
 )
 
 // scanned is what the scan learned about a program.
@@ -56,8 +57,8 @@ type level struct {
 	// nested counts what nests inside one statement or element without a
 	// bracket: prefix operators, arrows, conditionals, assignments.
 	nested int
-	// list: this is a [ ], where commas are free. Elsewhere each costs the
-	// parser like a link, and a quarter of a million of them hours.
+	// list: this is an array or an object, where commas are free. Elsewhere
+	// they may join expressions, and ten thousand of those take a second.
 	list   bool
 	commas int
 	// chain counts the links of the statement's or element's expressions.
@@ -82,7 +83,9 @@ type scanner struct {
 	// broken: a value and a line break came last, so that a word begins a
 	// statement.
 	broken bool
-	out    scanned
+	// block: a brace would open a block, although an expression is expected.
+	block bool
+	out   scanned
 }
 
 func (s *scanner) run() error {
@@ -145,13 +148,13 @@ func (s *scanner) skipTo(end string) {
 }
 
 func (s *scanner) token(c byte) error {
-	fresh, broken := s.fresh, s.broken
-	s.fresh, s.broken = false, false
+	fresh, broken, block := s.fresh, s.broken, s.block
+	s.fresh, s.broken, s.block = false, false, false
 	switch c {
 	case '(', '[', '{':
 		s.i++
 		s.link()
-		s.levels = append(s.levels, level{list: c == '['})
+		s.levels = append(s.levels, level{list: c == '[' || c == '{' && !s.operand && !fresh && !block})
 		s.operand = false
 		s.fresh = c == '{'
 	case ')', ']', '}':
@@ -184,8 +187,8 @@ func (s *scanner) token(c byte) error {
 		s.settle()
 		if top := &s.levels[len(s.levels)-1]; c == ';' {
 			top.commas = 0
-		} else if top.commas++; top.commas > maxChain && !top.list {
-			return tooDeep(s.text, s.i, fmt.Sprintf("more than %d commas in one expression", maxChain))
+		} else if top.commas++; top.commas > maxComma && !top.list {
+			return tooDeep(s.text, s.i, fmt.Sprintf("more than %d expressions are joined by commas", maxComma))
 		}
 	case '"', '\'':
 		s.quoted(c)
@@ -206,6 +209,7 @@ func (s *scanner) token(c byte) error {
 		s.i++
 		if s.peek(0) == '>' {
 			s.i++
+			s.block = c == '='
 		}
 		s.link()
 		s.operand = false
@@ -279,6 +283,7 @@ func (s *scanner) keyword(word string, fresh bool) {
 	switch word {
 	case "if", "else", "for", "while", "do", "with":
 		s.levels[len(s.levels)-1].control = true
+		s.block = true
 		s.nest(1)
 		s.operand = false
 	case "typeof", "void", "delete", "await", "yield", "new", "async", "throw", "extends", "keyof", "infer":

@@ -133,6 +133,7 @@ func TestScanAccepts(t *testing.T) {
 		"awaits without semicolons":     strings.Repeat("await f(a => a.b)\n", 5000),
 		"a long table":                  "return [\n" + strings.Repeat("  [1, -2, 'x', { a: !b, c: d => d }],\n", 3000) + "]",
 		"a long object":                 "return {\n" + strings.Repeat("  key: f(1) || 2,\n", 5000) + "}",
+		"a long argument":               "f({ " + strings.Repeat("key: 1, ", 5000) + "})",
 		"a long switch":                 "switch (a) {\n" + strings.Repeat("  case 1: x = 1; break;\n", 3000) + "}",
 		"brackets in text":              "return '" + strings.Repeat("[", 3000) + "' + `" + strings.Repeat("{", 3000) + "` // " + strings.Repeat("(", 3000),
 		"brackets in regex":             "return " + strings.Repeat("/[(]/.test(x) && ", 900) + "1",
