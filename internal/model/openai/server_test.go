@@ -26,7 +26,6 @@ type server struct {
 	script []http.HandlerFunc
 	bodies []jsonvalue.Value
 	gone   chan struct{} // receives when a client went away during hang
-	logged strings.Builder
 }
 
 func serve(t *testing.T, script ...http.HandlerFunc) *server {

@@ -46,12 +46,12 @@ type Reader struct {
 	r     io.Reader
 	limit int
 
-	buf        []byte // unread bytes are buf[start:]
-	start      int
-	skipLF     bool // the last line ended with CR: an LF that follows belongs to it
-	begun      bool // the byte order mark has been looked for
-	err        error
-	line, data []byte
+	buf    []byte // unread bytes are buf[start:]
+	start  int
+	skipLF bool // the last line ended with CR: an LF that follows belongs to it
+	begun  bool // the byte order mark has been looked for
+	err    error
+	data   []byte
 }
 
 // NewReader reads r. An event of more than limit bytes is a *[TooLongError];
