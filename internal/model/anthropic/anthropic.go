@@ -8,6 +8,8 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -132,11 +134,40 @@ func (p *Provider) run(ctx context.Context, req model.Request, emit func(model.C
 			}
 			return err
 		}
+		if room := roomLeft(err); room >= leastRoom && req.MaxTokens != room && adjusted < maxAdjust {
+			req.MaxTokens = room
+			continue
+		}
 		if adjusted < maxAdjust && p.adjust(req, tools, e, err) {
 			continue
 		}
 		return p.nearest(ctx, req.Model, err)
 	}
+}
+
+// leastRoom is the shortest answer, in tokens, that is worth asking for.
+const leastRoom = 1024
+
+var noRoom = regexp.MustCompile(`(\d+) \+ (\d+) > (\d+)`)
+
+// roomLeft reads how many tokens an answer may have, from a refusal of the
+// conversation and the longest answer together; 0 when it says nothing.
+func roomLeft(err error) int64 {
+	var e *model.Error
+	var said *httpx.SaidError
+	if !errors.As(err, &e) || e.Code != "CONTEXT_LENGTH" || !errors.As(err, &said) {
+		return 0
+	}
+	m := noRoom.FindStringSubmatch(said.Text)
+	if m == nil {
+		return 0
+	}
+	used, err1 := strconv.ParseInt(m[1], 10, 64)
+	limit, err2 := strconv.ParseInt(m[3], 10, 64)
+	if err1 != nil || err2 != nil {
+		return 0
+	}
+	return limit - used
 }
 
 func (p *Provider) header(accept string) http.Header {

@@ -390,6 +390,17 @@ func TestThinking(t *testing.T) {
 	if _, _, err := play(t, t.Context(), s.provider(), req); err != nil || s.body(1).Get("thinking").GetString("type") != "enabled" {
 		t.Error(err)
 	}
+	// An answer that could become too long for what is left is bounded.
+	tooLong := func(used int) http.HandlerFunc {
+		return status(400, fmt.Sprintf(`{"error":{"message":"input length and max_tokens exceed context limit: %d + 64000 > 200000"}}`, used))
+	}
+	s = serve(t, tooLong(190_000), okStream)
+	if _, _, err := play(t, t.Context(), s.provider(), ask()); err != nil || s.body(1).Get("max_tokens").String() != "10000" {
+		t.Error(err)
+	}
+	if _, _, err := play(t, t.Context(), serve(t, tooLong(199_900)).provider(), ask()); code(err) != "CONTEXT_LENGTH" {
+		t.Error(err)
+	}
 	// A refused tool is left out.
 	s = serve(t, status(400, `{"error":{"message":"tools.0.custom.input_schema: JSON schema is invalid"}}`), okStream)
 	p := s.provider()

@@ -144,9 +144,9 @@ func statusIn(body []byte) int {
 }
 
 var (
-	contextWords = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context (window|length|size)|prompt is too long|too many (input )?tokens|input is too long|exceeds? the (model'?s? )?(available|maximum|max)[a-z ]* (context|tokens|length)|reduce the length of the (messages|prompt)|max_model_len|model_context_window`)
+	contextWords = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context (window|length|size|limit)|prompt is too long|too many (input )?tokens|input is too long|exceeds? the (model'?s? )?(available|maximum|max)[a-z ]* (context|tokens|length)|reduce the length of the (messages|prompt)|max_model_len|model_context_window`)
 	quotaWords   = regexp.MustCompile(`(?i)insufficient[_ ](quota|balance|credit|funds)|exceeded your current quota|credit balance is too low|billing|payment required|out of credits|quota (is )?exhausted|not enough credits`)
-	modelWords   = regexp.MustCompile(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|unknown|not supported|no access|has not been|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|model not exist`)
+	modelWords   = regexp.MustCompile(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|no access|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|model not exist`)
 	pullWords    = regexp.MustCompile(`(?i)try pulling it|ollama pull`)
 )
 
@@ -169,6 +169,9 @@ func (c *Client) StatusError(f Failure) *model.Error {
 		status = fmt.Sprintf(" (HTTP %d)", f.Status)
 	}
 	e := &model.Error{Status: f.Status, RetryAfter: RetryAfter(f.Header, time.Now())}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = waitIn(t.Message)
+	}
 	words := t.Message + " " + t.Code + " " + t.Type
 	e.Err = &SaidError{Text: redact(words, f.secret)}
 	p := c.Provider
@@ -266,6 +269,29 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		return bound(float64(at.Sub(now)))
 	}
 	return 0
+}
+
+var waitWords = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m|sec|seconds?|minutes?)\b`)
+
+// waitIn finds how long to wait in a server's words, for those who say it there
+// and nowhere else.
+func waitIn(words string) time.Duration {
+	m := waitWords.FindStringSubmatch(words)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	if err != nil || n > 1e6 {
+		return 0
+	}
+	unit := time.Second
+	switch strings.ToLower(m[2]) {
+	case "ms":
+		unit = time.Millisecond
+	case "m", "minute", "minutes":
+		unit = time.Minute
+	}
+	return time.Duration(n * float64(unit))
 }
 
 // keyLike finds what looks like a key of somebody.

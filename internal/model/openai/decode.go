@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,9 +44,15 @@ func (p *Provider) decode(resp *httpx.Response, req model.Request, b *assemble.B
 	case "text/html":
 		return p.webPage(resp)
 	case "application/json":
-		err = d.once()
+		// Some label a stream so; its first byte tells.
+		r := bufio.NewReader(resp)
+		if first, _ := r.Peek(1); len(first) > 0 && (first[0] == 'd' || first[0] == ':' || first[0] == 'e') {
+			err = d.stream(r)
+		} else {
+			err = d.once(r)
+		}
 	default:
-		err = d.stream()
+		err = d.stream(resp)
 	}
 	if err != nil {
 		return err
@@ -68,8 +75,8 @@ func (p *Provider) webPage(resp *httpx.Response) error {
 }
 
 // stream reads events up to the end.
-func (d *decoder) stream() error {
-	r := sse.NewReader(d.resp, 0)
+func (d *decoder) stream(body io.Reader) error {
+	r := sse.NewReader(body, 0)
 	any := false
 	for d.b.Err() == nil {
 		ev, err := r.Next()
@@ -109,9 +116,9 @@ func (d *decoder) stream() error {
 }
 
 // once reads an answer that was not streamed, from a server that cannot.
-func (d *decoder) once() error {
+func (d *decoder) once(body io.Reader) error {
 	const most = 32 << 20
-	data, err := io.ReadAll(io.LimitReader(d.resp, most+1))
+	data, err := io.ReadAll(io.LimitReader(body, most+1))
 	if err != nil {
 		return d.broken(err)
 	}

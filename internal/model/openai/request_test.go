@@ -96,6 +96,23 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// What was sent stays as it is while the conversation grows, so that servers can
+// reuse what they computed.
+func TestStablePrefix(t *testing.T) {
+	whole := conversation(t)
+	var before string
+	for _, n := range []int{1, 5, 7, 9, 10} { // where a request can be made
+		req := ask(whole[:n]...)
+		req.System = "sys"
+		body, _ := sent(t, req)
+		now := strings.TrimSuffix(body.Get("messages").String(), "]")
+		if !strings.HasPrefix(now, before) {
+			t.Errorf("with %d messages:\n%s\ndoes not begin with\n%s", n, now, before)
+		}
+		before = now
+	}
+}
+
 func TestImages(t *testing.T) {
 	req := ask(conversation(t)...)
 	req.Messages[0].Content = append(req.Messages[0].Content, req.Messages[4].Content[0])

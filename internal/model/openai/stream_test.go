@@ -111,6 +111,13 @@ func TestAnswerThatIsNotStreamed(t *testing.T) {
 	}
 }
 
+func TestStreamWithTheWrongLabel(t *testing.T) {
+	s := serve(t, status(200, "data: "+delta(`{"content":"a"}`)+"\n\ndata: "+fin("stop")+"\n\n", "Content-Type", "application/json"))
+	if got, _, err := play(t, s.provider(), ask()); err != nil || got != `[{"type":"text","text":"a"}] stop` {
+		t.Error(got, err)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"prompt_tokens":10,"completion_tokens":5,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":2,"completion_tokens_details":{"reasoning_tokens":3}}`: `{"inputTokens":2,"outputTokens":5,"cacheReadTokens":8,"reasoningTokens":3}`,
