@@ -10,7 +10,6 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/elicit"
-	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
 
 // The fields of a question's form.
@@ -162,8 +161,8 @@ func (s *Server) askByOptions(ctx context.Context, l *liveSession, callID string
 			explained = append(explained, "- "+optionText(o))
 		}
 	}
-	shown := permissionCall(call, jsonvalue.Value{}, "")
-	shown.Title, shown.Status = q.Text, ""
+	shown := toolCall(call).Change()
+	shown.Title, shown.Status, shown.Meta = q.Text, "", withParent(nil, call.ParentID)
 	text := message(q)
 	if len(explained) > 0 {
 		text += "\n\n" + strings.Join(explained, "\n")
