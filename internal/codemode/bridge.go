@@ -23,7 +23,9 @@ type bridge struct {
 	outer *registry.Execution
 	scope *registry.Scope
 	set   Settings
-	sdk   *sdk.SDK
+	// rootID and parentID name the outer call in events.
+	rootID, parentID jsonvalue.Value
+	sdk              *sdk.SDK
 	// program is the context of the program; calls is the one of its calls, which
 	// ends when the run is settled too.
 	program     context.Context
@@ -69,6 +71,7 @@ var errSettled = errors.New("run_code settled")
 func newBridge(ctx context.Context, t *Transport, run registry.Run) *bridge {
 	b := &bridge{t: t, run: run, outer: run.Execution(), drained: make(chan struct{})}
 	b.scope, b.set = t.scopeOf(b.outer.Agent()), t.settings(b.outer.Agent())
+	b.rootID, b.parentID = jsonvalue.String(b.outer.RootCallID()), jsonvalue.String(b.outer.CallID())
 	b.changed.L, b.idle = &b.mu, true
 	b.program, b.failProgram = context.WithCancelCause(ctx)
 	b.calls, b.abortCalls = context.WithCancelCause(b.program)

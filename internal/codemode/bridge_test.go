@@ -455,7 +455,9 @@ func TestDefinition(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	w := newWorld(t, worldOptions{engine: script(nil)})
 	for _, o := range []codemode.Options{
-		{}, {Pipeline: w.pipe}, {Engine: script(nil)},
+		{},
+		{Pipeline: w.pipe},
+		{Engine: script(nil)},
 		{Pipeline: w.pipe, Engine: script(nil), Settings: codemode.Settings{MaxParallelCalls: -1}},
 	} {
 		if _, err := codemode.New(o); err == nil {

@@ -81,7 +81,7 @@ func (b *bridge) call(c *subCall) pipeline.Call {
 // start announces a call and takes it through policy; then its body runs, here or,
 // when it may overlap, beside the lane.
 func (b *bridge) start(c *subCall, alone bool) {
-	if !b.emit(typeDispatchStart, b.event(c)) {
+	if !b.emit(typeDispatchStart, jsonvalue.Object(b.members(c)...)) {
 		b.begun(c)
 		c.reject(b.isOver(c.Name + " not dispatched"))
 		return
@@ -125,8 +125,9 @@ func (b *bridge) start(c *subCall, alone bool) {
 // logs it. The program is told first: it computes while the event is written.
 func (b *bridge) commit(c *subCall) {
 	r := c.pending.Commit()
-	if !r.IsError() && hasImage(r.Content()) {
-		b.run.DeferContext(registry.Context{Content: r.Content(), Source: imageSource})
+	blocks := r.Content()
+	if !r.IsError() && hasImage(blocks) {
+		b.run.DeferContext(registry.Context{Content: blocks, Source: imageSource})
 	}
 	for _, x := range r.Contexts() {
 		b.run.DeferContext(x)
@@ -135,13 +136,12 @@ func (b *bridge) commit(c *subCall) {
 		b.run.ConcludeTurn()
 	}
 	c.settle(b.reply(c, r))
-	data := b.event(c).
-		With("isError", jsonvalue.Bool(r.IsError())).
-		With("content", content.ToValue(r.Content()))
+	members := append(b.members(c),
+		member("isError", jsonvalue.Bool(r.IsError())), member("content", content.ToValue(blocks)))
 	if meta := b.presentationMeta(c, r); !meta.IsUndefined() {
-		data = data.With("meta", meta)
+		members = append(members, member("meta", meta))
 	}
-	b.emit(typeDispatch, data)
+	b.emit(typeDispatch, jsonvalue.Object(members...))
 }
 
 // reply is what the program gets: the canonical value, not the content (C4.5),
@@ -191,19 +191,17 @@ const (
 	typeToolStart     = "tool/start"
 )
 
-func (b *bridge) event(c *subCall) jsonvalue.Value {
-	members := []jsonvalue.Member{
-		member("rootCallId", jsonvalue.String(b.outer.RootCallID())),
-		member("parentCallId", jsonvalue.String(b.outer.CallID())),
-		member("subCallId", jsonvalue.String(c.id)),
-		member("name", jsonvalue.String(c.Name)),
-		member("arguments", c.Arguments),
-	}
+// members are what both events say about a call.
+func (b *bridge) members(c *subCall) []jsonvalue.Member {
+	out := make([]jsonvalue.Member, 0, 10)
+	out = append(out,
+		member("rootCallId", b.rootID), member("parentCallId", b.parentID), member("subCallId", jsonvalue.String(c.id)),
+		member("name", jsonvalue.String(c.Name)), member("arguments", c.Arguments))
 	if c.Line > 0 {
-		members = append(members,
+		out = append(out,
 			member("line", jsonvalue.Int(int64(c.Line))), member("column", jsonvalue.Int(int64(c.Column))))
 	}
-	return jsonvalue.Object(members...)
+	return out
 }
 
 func member(key string, v jsonvalue.Value) jsonvalue.Member {

@@ -19,6 +19,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/schema"
+	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 func TestMain(m *testing.M) {
@@ -65,6 +66,7 @@ type world struct {
 	bodies []string
 	// failLog makes the log refuse events from this one on; 0 means never.
 	failLog int
+	disk    *session.Log // takes the events instead, if set
 }
 
 func (w *world) AgentID() string        { return "agent" }
@@ -75,6 +77,10 @@ func (w *world) emit(eventType string, data jsonvalue.Value) error {
 	defer w.mu.Unlock()
 	if w.failLog > 0 && len(w.events)+1 >= w.failLog {
 		return errors.New("no space left on device")
+	}
+	if w.disk != nil {
+		_, err := w.disk.Append(session.Draft{Type: eventType, Data: data})
+		return err
 	}
 	w.events = append(w.events, event{eventType, data})
 	return nil
