@@ -214,6 +214,7 @@ func TestEndsOfATurn(t *testing.T) {
 		{"a tool concludes", []answer{callsTools(model.FinishToolCalls, "c", "last", "")}, agent.EndTurn, "", `{"kind":"completed"}`, 1},
 		{"token limit", []answer{callsTools(model.FinishMaxTokens, "c", "echo", `{"a":`)}, agent.MaxTokens, "", `{"kind":"max-tokens"}`, 0},
 		{"content filter", []answer{callsTools(model.FinishContentFilter, "c", "echo", `{}`)}, agent.Refusal, "", `{"kind":"refusal"}`, 0},
+		{"an unknown reason", []answer{callsTools("tired", "c", "echo", `{}`)}, agent.Refusal, "", `{"kind":"refusal"}`, 0},
 		{"step limit", []answer{callsTools(model.FinishToolCalls, "c", "echo", "{}")}, agent.MaxTurnRequests, "", `{"kind":"max-steps","limit":3}`, 3},
 		{"provider fails", []answer{{err: failed}}, "", "no credit", `{"kind":"error","step":1,"failure":{"message":"no credit","code":"QUOTA"}}`, 0},
 		{"no finish", []answer{{chunks: []model.Chunk{model.TextChunk(0, "half")}}}, "", "without a finish", `"code":"INCOMPLETE"`, 0},

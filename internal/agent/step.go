@@ -185,10 +185,10 @@ func (s *Session) finish(ctx context.Context, step int64, to target, a *answer) 
 		if err := s.refuseCalls(ctx, step, calls, kind); err != nil {
 			return 0, logFailure(err)
 		}
-		if kind == model.FinishContentFilter {
-			return stepRefused, nil
+		if kind == model.FinishMaxTokens {
+			return stepMaxTokens, nil
 		}
-		return stepMaxTokens, nil
+		return stepRefused, nil
 	}
 	if len(calls) == 0 {
 		return stepDone, nil
@@ -259,8 +259,8 @@ func (s *Session) runCalls(ctx context.Context, step int64, parts []model.Part) 
 func (s *Session) refuseCalls(ctx context.Context, step int64, parts []model.Part, kind model.FinishKind) error {
 	sink := &logSink{s: s, step: step, seqs: make([]int64, len(parts))}
 	why := "tool call was not executed: the answer it belongs to was cut off by the token limit"
-	if kind == model.FinishContentFilter {
-		why = "tool call was not executed: the provider's content filter ended the answer it belongs to"
+	if kind != model.FinishMaxTokens {
+		why = "tool call was not executed: the provider ended the answer it belongs to (" + string(kind) + ")"
 	}
 	for i, p := range parts {
 		call := pipeline.Call{ID: p.ID, Name: p.Name, RawArguments: p.Arguments, Agent: s}

@@ -7,7 +7,8 @@ import (
 // CommandEnv is the environment for a command that the model wrote, derived
 // from our own. Names that hold KEY, SECRET or TOKEN are left out, so that
 // credentials given to the agent do not reach commands; so are inherited DSH_
-// names, which describe some outer agent. What is added keeps programs from
+// names, which describe some outer agent, and what would make a shell run code of
+// its own before the command (BASH_ENV, ENV, exported functions). What is added keeps programs from
 // colouring, paging, prompting and opening an editor: there is no terminal, and
 // nobody would answer. extra is appended and wins.
 func CommandEnv(environ []string, extra ...string) []string {
@@ -42,8 +43,13 @@ var nonInteractive = []string{
 
 func hidden(name string) bool {
 	upper := strings.ToUpper(name)
-	return strings.HasPrefix(upper, "DSH_") ||
-		strings.Contains(upper, "KEY") ||
-		strings.Contains(upper, "SECRET") ||
-		strings.Contains(upper, "TOKEN")
+	if strings.HasPrefix(upper, "DSH_") || strings.HasPrefix(upper, "BASH_FUNC_") || upper == "BASH_ENV" || upper == "ENV" {
+		return true
+	}
+	for _, secret := range []string{"KEY", "SECRET", "TOKEN", "PASSWORD", "CREDENTIAL"} {
+		if strings.Contains(upper, secret) {
+			return true
+		}
+	}
+	return false
 }

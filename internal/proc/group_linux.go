@@ -23,9 +23,9 @@ func groupAlive(id int) bool {
 	return alive || !seen
 }
 
-// signalMarked signals every process that carries the mark in its environment.
-// It finds those that called setsid.
-func signalMarked(mark string, sig signal) {
+// signalMarked signals every process whose mark begins so, and says how many
+// there were. It finds those that called setsid. Signal 0 only counts.
+func signalMarked(mark string, sig signal) (found int) {
 	want := []byte(markVariable + "=" + mark)
 	self := os.Getpid()
 	eachProcess(func(pid int) bool {
@@ -33,11 +33,15 @@ func signalMarked(mark string, sig signal) {
 			return true
 		}
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err == nil && bytes.Contains(env, want) {
-			_ = syscall.Kill(pid, sig)
+		if err != nil || !bytes.Contains(env, want) {
+			return true
+		}
+		if state, _, ok := processState(pid); ok && state != 'Z' && syscall.Kill(pid, sig) == nil {
+			found++
 		}
 		return true
 	})
+	return found
 }
 
 func eachProcess(visit func(pid int) bool) {

@@ -27,7 +27,7 @@ func signalGroup(id int, p *os.Process, _ signal) {
 	}
 }
 
-func signalMarked(string, signal) {}
+func signalMarked(string, signal) int { return 0 }
 
 // groupAlive cannot see the tree of an ended process.
 func groupAlive(int) bool { return false }

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -22,12 +24,14 @@ const sweepInterval = time.Second
 // Supervisor owns the processes that were started through it. The zero value
 // is not usable; call [NewSupervisor].
 type Supervisor struct {
+	mark    string        // begins the mark of every process of ours
 	closing chan struct{} // closed when Close begins: end everything
 	hurry   chan struct{} // closed when Close loses patience: kill at once
 
 	mu       sync.Mutex
 	closed   bool
 	sweeping bool
+	started  bool                // whether anything ever was
 	groups   map[*group]struct{} // those whose command is still running
 	leftover map[*group]struct{} // those that outlived it
 	wg       sync.WaitGroup      // waiters, runs and the sweeper
@@ -36,6 +40,7 @@ type Supervisor struct {
 // NewSupervisor returns a supervisor without processes.
 func NewSupervisor() *Supervisor {
 	return &Supervisor{
+		mark:     rand.Text() + "-",
 		closing:  make(chan struct{}),
 		hurry:    make(chan struct{}),
 		groups:   make(map[*group]struct{}),
@@ -65,7 +70,7 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	}
 	program := c.Args[0]
 	spec := c.Spec
-	mark := rand.Text()
+	mark := s.ownerMark(c.Owner) + rand.Text()
 	if spec.Env == nil {
 		spec.Env = os.Environ()
 	}
@@ -104,6 +109,7 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	if g.grace <= 0 {
 		g.grace = DefaultGrace
 	}
+	s.started = true
 	s.groups[g] = struct{}{}
 	s.wg.Add(1) // for whoever called; finished gives it back
 	s.wg.Go(func() {
@@ -184,8 +190,40 @@ func (s *Supervisor) CloseOwner(ctx context.Context, owner string) error {
 			delete(s.leftover, g)
 		}
 	}
+	strays := s.started
 	s.mu.Unlock()
-	return terminateAll(ctx, mine)
+	err := terminateAll(ctx, mine)
+	if strays {
+		endMarked(ctx, s.ownerMark(owner))
+	}
+	return err
+}
+
+// ownerMark begins the mark of every process of one owner. A mark stands in the
+// environment, so the owner's name is not spelled out in it.
+func (s *Supervisor) ownerMark(owner string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(owner))
+	return s.mark + strconv.FormatUint(h.Sum64(), 36) + "-"
+}
+
+// endMarked ends what left its group by setsid and outlived its command: those
+// processes belong to no group of ours and are found by their mark alone. They
+// get a short grace.
+func endMarked(ctx context.Context, mark string) {
+	if signalMarked(mark, term) == 0 {
+		return
+	}
+	for range 10 {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		if signalMarked(mark, 0) == 0 || ctx.Err() != nil {
+			break
+		}
+	}
+	signalMarked(mark, kill)
 }
 
 // Close ends every process: SIGTERM to all groups at once, a second later
@@ -201,6 +239,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		left = append(left, g)
 		delete(s.leftover, g)
 	}
+	strays := s.started
 	s.mu.Unlock()
 
 	if first {
@@ -213,6 +252,9 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		defer close(done)
 		_ = terminateAll(ctx, left)
 		s.wg.Wait()
+		if strays {
+			endMarked(ctx, s.mark)
+		}
 	}()
 	select {
 	case <-done:

@@ -11,6 +11,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -78,6 +79,7 @@ var (
 // change is what the tools that change files have in common: the parameters by
 // which a wider mode is asked for, or their refusal.
 func (t *Tools) change(def registry.Definition) registry.Definition {
+	def.Execute = refuseHalfCharacters(def.Execute)
 	if t.escalation {
 		def.Parameters = append(def.Parameters, tools.EscalationParams()...)
 		return def
@@ -90,6 +92,20 @@ func (t *Tools) change(def registry.Definition) registry.Definition {
 		return execute(ctx, args, run)
 	}
 	return def
+}
+
+// refuseHalfCharacters fails a call whose texts hold half of a surrogate pair.
+// JSON can carry one and UTF-8 cannot: writing something else in its place and
+// calling it done would be a lie.
+func refuseHalfCharacters(execute func(context.Context, jsonvalue.Value, registry.Run) (jsonvalue.Value, error)) func(context.Context, jsonvalue.Value, registry.Run) (jsonvalue.Value, error) {
+	return func(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonvalue.Value, error) {
+		for name, v := range args.Members() {
+			if s, ok := v.Str(); ok && !utf8.ValidString(s) {
+				return jsonvalue.Value{}, errors.New(name + " holds half of a surrogate pair, which no UTF-8 text can hold: write the whole character")
+			}
+		}
+		return execute(ctx, args, run)
+	}
 }
 
 // call is what every file tool needs of its call.

@@ -452,3 +452,24 @@ func TestDefinitionsForTheModel(t *testing.T) {
 		}
 	}
 }
+
+// JSON can carry half of a surrogate pair; a file cannot.
+func TestHalfASurrogatePairIsRefused(t *testing.T) {
+	f := setup(t)
+	f.put("a.txt", "one\n")
+	if r := f.do("read", map[string]any{"file_path": "a.txt"}); r.err != nil {
+		t.Fatal(r.err)
+	}
+	half := jsonvalue.StringWTF8("a\xed\xa0\x80b")
+	for name, args := range map[string]map[string]any{
+		"write": {"file_path": "a.txt", "content": half},
+		"edit":  {"file_path": "a.txt", "old_string": "one", "new_string": half},
+	} {
+		if r := f.do(name, args); r.err == nil || !strings.Contains(r.err.Error(), "surrogate") {
+			t.Errorf("%s: %v", name, r.err)
+		}
+	}
+	if got := f.get("a.txt"); got != "one\n" {
+		t.Errorf("on disk: %q", got)
+	}
+}

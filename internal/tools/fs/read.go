@@ -91,7 +91,7 @@ func positive(args jsonvalue.Value, name string, fallback int) (int, error) {
 	if !ok || f < 1 || f != math.Trunc(f) {
 		return 0, errors.New(name + " must be a positive integer")
 	}
-	return int(min(f, math.MaxInt32)), nil
+	return int(min(f, 1<<53)), nil
 }
 
 func readValue(path string, offset int, w window) jsonvalue.Value {
