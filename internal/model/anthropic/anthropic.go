@@ -193,14 +193,16 @@ func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encod
 		return false
 	}
 	for _, option := range []string{adaptive, "thinking", "output_config", "cache_control"} {
-		if sent.options[option] && strings.Contains(said.Text, option) && p.learned.Learn(req.Model, option) {
+		if sent.options[option] && strings.Contains(said.Text, option) {
+			p.learned.Learn(req.Model, option)
 			if option != adaptive {
 				p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: p.cfg.ProviderID + " refuses the option " + option + " for " + req.Model + "; it is left out from now on"})
 			}
 			return true
 		}
 	}
-	if sent.images > 0 && strings.Contains(strings.ToLower(said.Text), "image") && p.learned.Learn(req.Model, noImages) {
+	if sent.images > 0 && strings.Contains(strings.ToLower(said.Text), "image") {
+		p.learned.Learn(req.Model, noImages)
 		p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: "the model " + req.Model + " refuses images; they are left out from now on"})
 		return true
 	}

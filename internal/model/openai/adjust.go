@@ -41,8 +41,11 @@ func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encod
 		e.Status != 400 && e.Status != 422 && e.Status != 500 {
 		return false
 	}
+	// Another session may have learned the same meanwhile: what counts is what
+	// this request was sent with.
 	text := said.Text
-	if sent.images > 0 && strings.Contains(strings.ToLower(text), "image") && p.learned.Learn(req.Model, noImages) {
+	if sent.images > 0 && strings.Contains(strings.ToLower(text), "image") {
+		p.learned.Learn(req.Model, noImages)
 		p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: "the model " + req.Model + " refuses images; they are left out from now on"})
 		return true
 	}
@@ -51,15 +54,19 @@ func (p *Provider) adjust(req model.Request, tools *prepare.ToolSet, sent *encod
 	}
 	if strings.Contains(text, "reasoning_content") {
 		if mustBeBack.MatchString(text) && !notSupported.MatchString(text) {
-			return p.learned.Learn(req.Model, wantReasoningBack)
+			p.learned.Learn(req.Model, wantReasoningBack)
+			return !sent.reasoningBack
 		}
-		return sent.reasoningBack && p.learned.Learn(req.Model, noReasoningBack)
+		p.learned.Learn(req.Model, noReasoningBack)
+		return sent.reasoningBack
 	}
 	if strings.Contains(text, completionTokens) && sent.options["max_tokens"] {
-		return p.learned.Learn(req.Model, completionTokens)
+		p.learned.Learn(req.Model, completionTokens)
+		return true
 	}
 	for _, option := range []string{noStreamOptions, noEffort, noTemplate, noCacheKey, noThinking, noReasoning} {
-		if sent.options[option] && strings.Contains(text, option) && p.learned.Learn(req.Model, option) {
+		if sent.options[option] && strings.Contains(text, option) {
+			p.learned.Learn(req.Model, option)
 			p.note(req, prepare.Note{Code: "OPTION_DROPPED", Message: p.cfg.ProviderID + " refuses the option " + option + " for " + req.Model + "; it is left out from now on"})
 			return true
 		}

@@ -3,10 +3,13 @@ package openai
 import (
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/model/prepare"
 )
 
 // Each refusal is called by its name, and says what to do.
@@ -83,4 +86,35 @@ func TestNewCostsNothing(t *testing.T) {
 	if d := time.Since(start) / 100; d > time.Millisecond {
 		t.Errorf("a provider takes %s", d)
 	}
+}
+
+// Several sessions share a provider.
+func TestManySessions(t *testing.T) {
+	// Each of them is refused once, as all were sent before anything was learned.
+	together := make(chan struct{})
+	var waiting atomic.Int32
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch n := waiting.Add(1); {
+		case n > 8:
+			okStream(w, r)
+			return
+		case n == 8:
+			close(together)
+		}
+		<-together
+		status(400, `{"error":{"message":"Unknown parameter: 'stream_options'."}}`)(w, r)
+	})
+	p := s.provider(func(c *Config) { c.OnNote = func(string, prepare.Note) {} })
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got, _, err := play(t, p, ask()); err != nil || got != `[{"type":"text","text":"ok"}] stop` {
+				t.Error(got, err)
+			}
+			if list, err := p.Models(t.Context()); err != nil || len(list) != 3 {
+				t.Error(list, err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -57,7 +57,7 @@ var (
 )
 
 // Blame looks for the tool that a refusal names, by its name or its number, and
-// remembers it. It reports whether there is one that was still offered.
+// remembers it. It reports whether there is one; tools are those that were sent.
 func (l *Learned) Blame(said, provider string, req *model.Request, tools *ToolSet) bool {
 	at := -1
 	for _, m := range namedTool.FindAllStringSubmatch(said, -1) {
@@ -75,7 +75,7 @@ func (l *Learned) Blame(said, provider string, req *model.Request, tools *ToolSe
 		return false
 	}
 	t, ok := req.Tool(tools.Tools[at].Name)
-	if !ok || l.Refused(t) != "" {
+	if !ok {
 		return false
 	}
 	l.mu.Lock()
