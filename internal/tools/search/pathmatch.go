@@ -22,7 +22,9 @@ func compilePath(given, root string) (*pathPattern, error) {
 	if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(root, "/")+"/"); ok {
 		p = "/" + rest
 	}
-	p = strings.TrimPrefix(p, "./")
+	if rest, ok := strings.CutPrefix(p, "./"); ok {
+		p = "/" + rest
+	}
 	anchored := strings.HasPrefix(p, "/")
 	p = strings.TrimPrefix(p, "/")
 	if strings.HasSuffix(p, "/") {
