@@ -19,6 +19,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
 	"github.com/dsh-acp/dsh-acp/internal/tools/plan"
 	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
+	"github.com/dsh-acp/dsh-acp/internal/tools/skill"
 	"github.com/dsh-acp/dsh-acp/internal/tools/todo"
 )
 
@@ -33,6 +34,7 @@ type app struct {
 	shell    *shell.Shell
 	store    *session.Store
 	observed *fs.Observations // which files each session has seen, and how
+	skills   *skill.Catalogue
 	codeMode codeMode
 
 	provider    model.Provider
@@ -82,7 +84,7 @@ func (a *app) registerTools() (err error) {
 	if err := fs.Register(global, fs.Options{Observations: a.observed, Escalation: true}); err != nil {
 		return err
 	}
-	return errors.Join(todo.Register(global), ask.Register(global), plan.Register(global))
+	return errors.Join(todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global))
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -134,9 +136,16 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
 	pol, err := installPolicy(cfg, a.pipeline, scope)
+	if err == nil {
+		err = a.installWorkspace(cfg, log, scope)
+	}
 	var present func(registry.Mode) error
 	if err == nil {
 		present, err = a.presentCodeMode(cfg, scope)
+	}
+	var listeners []agent.Listener
+	if err == nil {
+		listeners, err = a.installHooks(cfg, log, scope, hookMode(pol.Policy))
 	}
 	if err == nil {
 		var s *agent.Session
@@ -145,7 +154,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Asker: p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
 			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
-			MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
+			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})
 		if err == nil {
 			return s, nil

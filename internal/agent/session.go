@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"sync"
-	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -52,6 +50,8 @@ type Config struct {
 	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
 	// Backoff says when a failed model request is repeated.
 	Backoff model.Backoff
+	// Listeners watch the turns, in this order.
+	Listeners []Listener
 	// Output gets live output of a running call. It must not block.
 	Output func(callID string, chunk []byte)
 	Logger *slog.Logger
@@ -106,12 +106,6 @@ func NewSession(cfg Config) (*Session, error) {
 		}
 	}
 	if _, err := cfg.Scope.AddSection(registry.Section{
-		Name: "environment", Order: registry.OrderGuidance, Verbatim: true,
-		Text: registry.StaticText(environment(s.header)),
-	}); err != nil {
-		return nil, err
-	}
-	if _, err := cfg.Scope.AddSection(registry.Section{
 		Name: "plan-mode", Order: registry.OrderGuidance, Verbatim: true, Text: s.planPrompt,
 	}); err != nil {
 		return nil, err
@@ -127,13 +121,6 @@ func (s *Session) planPrompt(context.Context) (string, error) {
 		return "", nil
 	}
 	return s.cfg.PlanPrompt, nil
-}
-
-// environment tells the model where it works. It is fixed when the session
-// starts, so that the prompt's prefix stays the same for the provider's cache.
-func environment(h session.Header) string {
-	return "Working directory: " + h.Cwd + "\nPlatform: " + runtime.GOOS + "/" + runtime.GOARCH +
-		"\nDate the session started: " + h.CreatedAt.Local().Format(time.DateOnly)
 }
 
 // AgentID is the session's id.

@@ -7,6 +7,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
@@ -47,8 +48,8 @@ func (e *TurnError) Unwrap() error { return e.Err }
 // the reason is Cancelled. A failure is a *TurnError.
 func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReason, error) {
 	s.turn++
-	if err := s.openTurn(prompt); err != nil {
-		return "", err
+	if end, err := s.openTurn(ctx, prompt); err != nil || end != "" {
+		return end, err
 	}
 	for step := int64(1); ; step++ {
 		if step > int64(s.cfg.MaxSteps) {
@@ -61,9 +62,23 @@ func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReaso
 		if err != nil {
 			return "", err
 		}
+		if out == stepContinue || out == stepDone {
+			if why, stop := s.stopped(); stop && ctx.Err() == nil {
+				return EndTurn, s.endTurn(session.Data("kind", session.EndCompleted, "stopped", why))
+			}
+		}
 		switch out {
 		case stepContinue:
 		case stepDone:
+			more, err := s.goesOn(ctx)
+			switch {
+			case err != nil:
+				return "", err
+			case more:
+				continue
+			case ctx.Err() != nil && len(s.cfg.Listeners) > 0:
+				return Cancelled, s.endTurn(session.Data("kind", endKind(ctx)))
+			}
 			return EndTurn, s.endTurn(session.Data("kind", session.EndCompleted))
 		case stepMaxTokens:
 			return MaxTokens, s.endTurn(session.Data("kind", session.EndMaxTokens))
@@ -76,13 +91,14 @@ func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReaso
 }
 
 // openTurn logs the prompt: turn/start, what was chosen since the turn before,
-// user/message, context parked by that turn, and the session's title on the
-// first prompt. Its error is the turn's.
-func (s *Session) openTurn(prompt []content.Block) error {
+// user/message, context parked by that turn and added by listeners, and the
+// session's title on the first prompt. A stop reason says that a listener has
+// ended the turn; the error is the turn's.
+func (s *Session) openTurn(ctx context.Context, prompt []content.Block) (StopReason, error) {
 	user := session.Data("kind", "user")
 	chosen, told, err := s.settle()
 	if err != nil {
-		return &TurnError{Message: err.Error(), Err: err}
+		return "", &TurnError{Message: err.Error(), Err: err}
 	}
 	s.mu.Lock()
 	s.set.turnOpen = true
@@ -90,27 +106,40 @@ func (s *Session) openTurn(prompt []content.Block) error {
 	drafts := append([]session.Draft{
 		{Type: session.TypeTurnStart, Data: session.Data("turn", s.turn, "trigger", session.Data("kind", "message", "source", user))},
 	}, chosen...)
+	var added []registry.Context
+	if len(s.cfg.Listeners) > 0 {
+		// What listeners write belongs into a turn that has begun.
+		if _, err := s.cfg.Log.AppendAll(drafts); err != nil {
+			return "", logFailure(err)
+		}
+		drafts = nil
+		v, err := s.promptSubmitted(ctx, prompt)
+		if err != nil || v.Block || ctx.Err() != nil {
+			return s.refusePrompt(ctx, prompt, v, err, told)
+		}
+		added = v.Contexts
+	}
 	message := len(drafts)
 	drafts = append(drafts, session.Draft{Type: session.TypeUserMessage, Data: session.Data("content", content.ToValue(prompt), "source", user)})
 	drafts = append(drafts, told...)
-	for _, c := range s.parked {
+	for _, c := range append(s.parked, added...) {
 		drafts = append(drafts, contextDraft(c))
 	}
 	s.parked = nil
 	events, err := s.cfg.Log.AppendAll(drafts)
 	if err != nil {
-		return logFailure(err)
+		return "", logFailure(err)
 	}
 	title := titleFrom(content.JoinText(prompt))
 	if s.titled || title == "" {
-		return nil
+		return "", nil
 	}
 	s.titled = true
 	_, err = s.append(session.TypeTitle, session.Data("title", title, "messageSeqs", []any{events[message].Seq}, "source", session.Data("kind", "fallback")))
 	if err != nil {
-		return logFailure(err)
+		return "", logFailure(err)
 	}
-	return nil
+	return "", nil
 }
 
 // endTurn logs the end. Its error is the turn's.

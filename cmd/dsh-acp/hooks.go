@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/hooks"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/policy"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// installHooks puts a session's hooks into the pipeline and returns those that
+// listen to its turns. Files that the configuration names run; a file that the
+// workspace brings runs once somebody has allowed it.
+func (a *app) installHooks(cfg *config.Config, log *session.Log, scope *registry.Scope, mode func() string) ([]agent.Listener, error) {
+	cwd := log.Header().Cwd
+	var files []*hooks.File
+	for _, n := range namedHooks(cfg) {
+		f, err := hooks.Load(n.dialect, cwd, n.path)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			files = append(files, f)
+		}
+	}
+	found, problems := consents(cfg).Find(cwd, cfg.Hooks.ClaudeCode, cfg.Hooks.Codex)
+	for _, err := range problems {
+		a.logger.Warn("a hook file of the workspace is not run", "err", err)
+	}
+	for _, f := range found {
+		if f.Allowed {
+			files = append(files, f.File)
+			continue
+		}
+		a.logger.Warn("the workspace brings hooks that are not run: nobody has allowed them; read the file, then run: dsh-acp hooks --allow "+cwd,
+			"file", f.File.Path, "hooks", f.File.Len())
+	}
+	h, err := hooks.New(hooks.Options{
+		Supervisor: a.procs, SessionID: log.Header().ID, Cwd: cwd, Transcript: log.Path(), Resumed: log.Len() > 0, Mode: mode, Logger: a.logger,
+		Record: func(eventType string, data jsonvalue.Value) error {
+			_, err := log.Append(session.Draft{Type: eventType, Data: data})
+			return err
+		},
+	}, files...)
+	if err != nil || h.Empty() {
+		return nil, err
+	}
+	if _, err := h.Install(a.pipeline, scope); err != nil { // ends with the scope
+		return nil, err
+	}
+	return []agent.Listener{turnHooks(h)}, nil
+}
+
+// turnHooks lets hooks listen to turns.
+func turnHooks(h *hooks.Hooks) agent.Listener {
+	return agent.Listener{
+		PromptSubmit: func(ctx context.Context, turn int64, prompt []content.Block) (agent.PromptVerdict, error) {
+			v, err := h.PromptSubmit(ctx, turn, prompt)
+			return agent.PromptVerdict(v), err
+		},
+		AfterStep: h.AfterStep,
+		Stop: func(ctx context.Context, last string) (agent.StopVerdict, error) {
+			v, err := h.Stop(ctx, last)
+			return agent.StopVerdict(v), err
+		},
+	}
+}
+
+type namedHook struct {
+	dialect hooks.Dialect
+	path    string
+}
+
+// namedHooks are the files that the configuration names.
+func namedHooks(cfg *config.Config) []namedHook {
+	var out []namedHook
+	for _, n := range []namedHook{{hooks.Claude, cfg.Hooks.ClaudeCode}, {hooks.Codex, cfg.Hooks.Codex}} {
+		if n.path != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// consents are remembered among the sessions: that folder is ours alone, and no
+// command may write to it.
+func consents(cfg *config.Config) hooks.Consents {
+	return hooks.Consents{Dir: filepath.Join(cfg.Sessions.Dir, ".hook-consents")}
+}
+
+// hookMode tells hooks the preset in their own words.
+func hookMode(p *policy.Policy) func() string {
+	return func() string {
+		if p.Preset() == policy.FullAccess {
+			return "bypassPermissions"
+		}
+		return "default"
+	}
+}
