@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
@@ -101,5 +104,75 @@ func hookMode(p *policy.Policy) func() string {
 			return "bypassPermissions"
 		}
 		return "default"
+	}
+}
+
+const hooksUsage = `usage: dsh-acp hooks [--allow | --revoke] [DIR]
+
+Shows the hooks that a session in DIR (by default the current folder) runs, and
+those that the folder brings by itself and nobody has allowed yet.
+
+  --allow    allow the hook files that the folder brings, as they are now; a
+             file that changes has to be allowed again
+  --revoke   take that back
+`
+
+func runHooks(_ context.Context, e env, args []string) error {
+	f := newFlags("hooks")
+	allow := f.Bool("allow", false, "")
+	revoke := f.Bool("revoke", false, "")
+	if err := f.parse(args, 1); err != nil {
+		return err
+	}
+	if *allow && *revoke {
+		return usagef("hooks: --allow and --revoke exclude each other")
+	}
+	cfg, err := config.Load(f.options)
+	if err != nil {
+		return err
+	}
+	cwd, err := filepath.Abs(f.Arg(0))
+	if err != nil {
+		return err
+	}
+	for _, n := range namedHooks(cfg) {
+		file, err := hooks.Load(n.dialect, cwd, n.path)
+		if err != nil {
+			return err
+		}
+		if file != nil {
+			printHooks(e.stdout, file, "named by the configuration")
+		}
+	}
+	c := consents(cfg)
+	found, problems := c.Find(cwd, cfg.Hooks.ClaudeCode, cfg.Hooks.Codex)
+	switch {
+	case *allow:
+		err = c.Allow(found...)
+	case *revoke:
+		err = c.Revoke(found...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		state := "not allowed, not run"
+		if !*revoke && (f.Allowed || *allow) {
+			state = "allowed"
+		}
+		printHooks(e.stdout, f.File, state)
+	}
+	return errors.Join(problems...)
+}
+
+// printHooks shows what a hook file would run. The text is of a stranger: it is
+// quoted, so that it cannot write over what stands above it.
+func printHooks(w io.Writer, f *hooks.File, state string) {
+	fmt.Fprintf(w, "%q (%s)\n", f.Path, state)
+	for _, c := range f.Commands() {
+		fmt.Fprintf(w, "  %q\n", c)
+	}
+	for _, p := range f.Problems {
+		fmt.Fprintf(w, "  no effect: %q\n", p)
 	}
 }

@@ -38,6 +38,7 @@ type command struct {
 func commands() map[string]command {
 	return map[string]command{
 		"":       {run: runServe},
+		"hooks":  {summary: "show the hooks of a folder, and allow those that it brings", usage: hooksUsage, run: runHooks},
 		"demo":   {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
 		"run":    {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
 		"replay": {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
@@ -69,7 +70,7 @@ func dispatch(ctx context.Context, e env, args []string) int {
 			fmt.Fprint(e.stdout, help())
 			return 0
 		}
-		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, demo, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
+		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, demo, hooks, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
 		return 2
 	}
 	err := cmd.run(ctx, e, args)
@@ -125,6 +126,7 @@ func help() string {
 usage:
   dsh-acp [flags]                serve ACP on stdin and stdout (what an editor starts)
   dsh-acp demo [--yes]           ` + commands()["demo"].summary + `
+  dsh-acp hooks [--allow] [DIR]  ` + commands()["hooks"].summary + `
   dsh-acp replay SESSION.jsonl   ` + commands()["replay"].summary + `
   dsh-acp run FILE.ts            ` + commands()["run"].summary + `
   dsh-acp tools [--json]         ` + commands()["tools"].summary + `
