@@ -102,7 +102,7 @@ func (a *app) checkModel(ctx context.Context, r *report) {
 		return
 	}
 	if m.APIKeyEnv != "" {
-		switch _, err := keySource(a.cfg, a.procs).Key(ctx); {
+		switch _, err := a.key.Key(ctx); {
 		case errors.Is(err, credentials.ErrNone) && m.BaseURL != "":
 			r.note("key", "%v (a server of your own may need none)", err)
 		case err != nil:

@@ -25,7 +25,7 @@ const keyCommandTimeout = 30 * time.Second
 // newProvider makes the provider that the configuration names, and says which of
 // its models to use. It asks nobody: a key or a server is looked for when the
 // first request comes.
-func newProvider(cfg *config.Config, procs *proc.Supervisor, logger *slog.Logger) (model.Provider, string, error) {
+func newProvider(cfg *config.Config, key *credentials.Source, logger *slog.Logger) (model.Provider, string, error) {
 	m := cfg.Model
 	note := func(session string, n prepare.Note) {
 		logger.Info("a model request was adapted", "session", session, "code", n.Code, "note", n.Message)
@@ -42,12 +42,10 @@ func newProvider(cfg *config.Config, procs *proc.Supervisor, logger *slog.Logger
 			Script: m.Replay.Script, Override: m.Replay.Override, Children: m.Replay.Children, Models: m.Replay.Models,
 		}), name, nil
 	case "anthropic":
-		key := keySource(cfg, procs)
 		return anthropic.New(anthropic.Config{
 			BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: key.Hint(), OnNote: note,
 		}), m.Name, nil
 	case "deepseek", "openai":
-		key := keySource(cfg, procs)
 		return openai.New(openai.Config{
 			ProviderID: m.Provider, BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: key.Hint(), OnNote: note,
 		}), m.Name, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/acp"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/credentials"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
@@ -18,6 +19,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/tools/ask"
 	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
 	"github.com/dsh-acp/dsh-acp/internal/tools/plan"
+	"github.com/dsh-acp/dsh-acp/internal/tools/search"
 	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
 	"github.com/dsh-acp/dsh-acp/internal/tools/skill"
 	"github.com/dsh-acp/dsh-acp/internal/tools/todo"
@@ -37,6 +39,7 @@ type app struct {
 	skills   *skill.Catalogue
 	codeMode codeMode
 
+	key         *credentials.Source // of the model's key
 	provider    model.Provider
 	model       string
 	catalogue   *agent.Catalogue
@@ -67,7 +70,8 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 		return nil, err
 	}
 	a.store = session.NewStore(cfg.Sessions.Dir, session.Options{Logger: logger})
-	a.provider, a.model, a.providerErr = newProvider(cfg, a.procs, logger)
+	a.key = keySource(cfg, a.procs)
+	a.provider, a.model, a.providerErr = newProvider(cfg, a.key, logger)
 	if a.providerErr == nil {
 		a.catalogue = agent.NewCatalogue(logger, a.provider)
 	}
@@ -84,7 +88,7 @@ func (a *app) registerTools() (err error) {
 	if err := fs.Register(global, fs.Options{Observations: a.observed, Escalation: true}); err != nil {
 		return err
 	}
-	return errors.Join(todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global))
+	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global))
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -185,6 +189,24 @@ func (a *app) Commands(*agent.Session) []model.Command {
 		return p.Commands()
 	}
 	return nil
+}
+
+// AuthHint says how to give the model its key; "" when it wants none. A server of
+// the user's own may or may not want one: it says so itself.
+func (a *app) AuthHint() string {
+	if a.cfg.Model.APIKeyEnv == "" || a.cfg.Model.BaseURL != "" {
+		return ""
+	}
+	return a.key.Hint()
+}
+
+// CheckAuth makes sure that there is a key where one is wanted.
+func (a *app) CheckAuth(ctx context.Context) error {
+	if a.AuthHint() == "" {
+		return nil
+	}
+	_, err := a.key.Key(ctx)
+	return err
 }
 
 // EndProcesses ends what calls have started; the program is about to leave.

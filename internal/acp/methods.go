@@ -31,17 +31,46 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 			SessionCapabilities: protocol.SessionCapabilities{
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
 			},
-		}, nil))
+		}, s.authMethods(p.Capabilities)))
 }
 
-// handleAuthenticate refuses every method: none is advertised, keys come from
-// the environment.
+// The ways to authenticate. A key is looked for where it always is; the second
+// way runs the program once more in a terminal.
+const (
+	authByKey   = "key"
+	authByLogin = "login"
+)
+
+// authMethods are offered when the model wants a key.
+func (s *Server) authMethods(caps protocol.ClientCapabilities) []protocol.AuthMethod {
+	hint := s.opt.Backend.AuthHint()
+	if hint == "" {
+		return nil
+	}
+	methods := []protocol.AuthMethod{protocol.AgentAuth(authByKey, "Key from the environment or the key store", hint)}
+	if caps.TerminalAuth {
+		methods = append(methods, protocol.TerminalAuth(authByLogin, "Log in with a key", "Stores a key for this user alone.", []string{"login"}, nil))
+	}
+	return methods
+}
+
+// handleAuthenticate looks for the key once more: somebody may have stored one
+// meanwhile.
 func (s *Server) handleAuthenticate(_ context.Context, req *wire.Request) {
 	p, perr := protocol.DecodeAuthenticate(req.Params)
-	if perr == nil {
-		perr = protocol.InvalidParams("methodId", "unknown authentication method \""+p.MethodID+"\": this agent advertises none and takes its key from the environment")
+	if perr == nil && (p.MethodID != authByKey || s.opt.Backend.AuthHint() == "") {
+		perr = protocol.InvalidParams("methodId", "is not a method that this agent offers for authenticate: \""+p.MethodID+"\"")
 	}
-	s.fail(req, perr)
+	if perr != nil {
+		s.fail(req, perr)
+		return
+	}
+	wire.Go(req, func(ctx context.Context) (any, error) {
+		if err := s.opt.Backend.CheckAuth(ctx); err != nil {
+			return nil, protocol.AuthRequired(err.Error())
+		}
+		return protocol.Empty{}, nil
+	})
 }
 
 // handleNewSession makes a session on a goroutine of its own, so that a slow
@@ -56,6 +85,9 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 	wire.Go(req, func(ctx context.Context) (any, error) {
 		if err := s.checkSetup(p); err != nil {
 			return nil, err
+		}
+		if err := s.opt.Backend.CheckAuth(ctx); err != nil {
+			return nil, protocol.AuthRequired(err.Error()).WithDetails(err.Error())
 		}
 		a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s, Elicitor: s})
 		if err != nil {

@@ -44,6 +44,11 @@ type Backend interface {
 	SessionClosed(ctx context.Context, id string)
 	// Commands are the slash commands that the session's model understands.
 	Commands(s *agent.Session) []model.Command
+	// AuthHint says how to give the model its key; "" when it wants none.
+	AuthHint() string
+	// CheckAuth reports that the model wants a key and there is none, or why the
+	// key cannot be got at.
+	CheckAuth(ctx context.Context) error
 	// EndProcesses ends every process that calls have started, without the
 	// patience that a single call's end would have. It is called when the client
 	// is gone and nobody waits for their output any more.

@@ -57,6 +57,7 @@ type Replay struct {
 type Tools struct {
 	Mode             string // one of ToolModes
 	MaxParallelCalls int    // native calls of one step that may overlap; at least 1
+	MaxInlineBytes   int64  // of a result that the model gets; 0: no bound
 }
 
 // Permissions is what may happen without asking.
@@ -147,7 +148,7 @@ var (
 func defaults() Config {
 	return Config{
 		Model:       Model{Provider: "deepseek"},
-		Tools:       Tools{Mode: "native", MaxParallelCalls: 10},
+		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000},
 		Permissions: Permissions{Preset: "workspace-write"},
 		CodeMode: CodeMode{
 			Compute: 60 * time.Second, Wall: 600 * time.Second,

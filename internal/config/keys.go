@@ -146,6 +146,7 @@ func tree() *key {
 				func(c *Config) *string { return &c.Tools.Mode }).allow(anyone),
 			count("max_parallel_calls", "10", 1000, "Calls of one step that may run at the same time, where the tools allow it.",
 				func(c *Config) *int { return &c.Tools.MaxParallelCalls }).allow(tightens),
+			inlineKey(),
 		),
 		section("permissions", preset, rulesKey()),
 		section("code_mode",

@@ -220,6 +220,8 @@ func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) ve
 		for i := range rules {
 			r := &rules[i]
 			switch {
+			case r.command == nil && c.Aside():
+				break search // the command that it comes from is judged by this rule
 			case r.command == nil:
 				answer = r.answer
 				v := verdict{answer: answer, rule: r.rule}

@@ -112,8 +112,8 @@ func TestAnswersThatMustNotBeUsed(t *testing.T) {
 		"broken markup":     func(b *Builder) { b.Text("I did it. <｜DSML｜function_calls>") },
 		"call without name": func(b *Builder) { b.Call("x", "").Args("{}") },
 		"too large": func(b *Builder) {
-			for range 40 {
-				b.Text(strings.Repeat("x", 1<<20))
+			for range 9 {
+				b.Text(strings.Repeat("x", 4<<20))
 			}
 		},
 		"too many calls": func(b *Builder) {

@@ -7,6 +7,9 @@ import (
 // maxMarkup bounds what is kept back, in bytes.
 const maxMarkup = 2 << 20
 
+// lineStart is how much of a line is needed to see a fence, in bytes.
+const lineStart = 8
+
 // Scanner takes the text of one answer piece by piece and gives back what may
 // be shown. From the first marker on everything is kept back until the answer
 // has ended. Text in code (between backticks or fences) is a quotation and
@@ -42,6 +45,10 @@ func (s *Scanner) Push(text string) string {
 		if !candidate(b) || s.quoted() {
 			s.walk(b)
 			i++
+			// The rest of a run of plain text changes nothing about where we are.
+			for s.nonBlank && len(s.line) == lineStart && s.ticks == 0 && i < len(text) && !candidate(text[i]) && text[i] != '`' && text[i] != '\n' {
+				i++
+			}
 			continue
 		}
 		v := look(text[i:])
@@ -91,7 +98,7 @@ func (s *Scanner) walk(b byte) {
 	if b != ' ' && b != '\t' && b != '\r' {
 		s.nonBlank = true
 	}
-	if len(s.line) < 8 {
+	if len(s.line) < lineStart {
 		s.line = append(s.line, b)
 	}
 }

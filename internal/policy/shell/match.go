@@ -61,6 +61,14 @@ func (p *Pattern) Covers(c *Command) bool {
 // the command as written, with the bare name of its program, and with the
 // options between the program and its first operand left out.
 func (p *Pattern) Hits(c *Command) Hit {
+	if c.mentions != nil {
+		if p.program != nil && slices.ContainsFunc(c.mentions, func(m string) bool {
+			return p.program.MatchText(m) || p.program.MatchText(strings.ToLower(m))
+		}) {
+			return Maybe
+		}
+		return Miss
+	}
 	best := Miss
 	try := func(lists ...[]word) bool {
 		text := join(lists...)

@@ -38,9 +38,15 @@ type Command struct {
 	// unsure says why no rule can cover the command; "" when one can.
 	unsure string
 
-	spelled []int // words that an allow rule must spell out
+	spelled  []int    // words that an allow rule must spell out
+	aside    bool     // made up from the arguments of a command of the line
+	mentions []string // what may be the programs that it runs; it has no words then
 	stdin   []*syntax.Redirect
 }
+
+// Aside says whether the command only stands for what the arguments of another
+// one may mean, so that rules about every command need not look at it.
+func (c *Command) Aside() bool { return c.aside }
 
 // String shows the command, quoting removed.
 func (c *Command) String() string {
@@ -62,9 +68,10 @@ func Parse(text string) *Line {
 }
 
 type parsing struct {
-	line *Line
-	work int
-	full bool
+	line      *Line
+	work      int
+	full      bool
+	functions map[string]bool // that the line defines; their bodies are looked at
 }
 
 // spend counts work and says whether there is any left. A line that takes more
@@ -186,6 +193,13 @@ func (p *parsing) walk(stmt *syntax.Stmt, depth int, hidden bool) {
 		switch n := n.(type) {
 		case *syntax.Stmt:
 			p.statement(n, depth, hidden)
+		case *syntax.FuncDecl:
+			if n.Name != nil {
+				if p.functions == nil {
+					p.functions = map[string]bool{}
+				}
+				p.functions[strings.ToLower(n.Name.Value)] = true
+			}
 		case *syntax.DeclClause:
 			c := &Command{Hidden: hidden, unsure: n.Variant.Value + " changes how later commands run", words: []word{literalWord(n.Variant.Value)}}
 			for _, a := range n.Args {

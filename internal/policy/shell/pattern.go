@@ -29,6 +29,7 @@ type Pattern struct {
 	source   string
 	elements []element
 	tables   tables
+	program  *Pattern // the first word; nil when it is nothing but wildcards
 }
 
 // String gives the text the pattern was made of.
@@ -51,6 +52,10 @@ func Compile(text string) (*Pattern, error) {
 		p.elements = append(p.elements, w...)
 	}
 	p.prepare()
+	if slices.ContainsFunc(words[0], func(e element) bool { return e.kind == elementChar }) {
+		p.program = &Pattern{source: text, elements: slices.Clone(words[0])}
+		p.program.prepare()
+	}
 	return p, nil
 }
 

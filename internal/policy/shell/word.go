@@ -29,6 +29,7 @@ type word struct {
 	symbols []symbol
 	dynamic bool // holds an expansion
 	globbed bool // holds an unquoted file name pattern
+	splits  bool // may become several words
 }
 
 // static gives the word's text when the shell cannot make anything else of it.
@@ -93,6 +94,7 @@ func literalWord(text string) word {
 type wordBuilder struct {
 	symbols          []symbol
 	dynamic, globbed bool
+	splits           bool
 	bare             strings.Builder // the unquoted text, to find brace expansions
 }
 
@@ -116,7 +118,7 @@ func (b *wordBuilder) word() word {
 	bare := b.bare.String()
 	if strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, "..")) {
 		// A brace expansion may make several words of it.
-		return word{symbols: []symbol{{char: anything}}, dynamic: true}
+		return word{symbols: []symbol{{char: anything}}, dynamic: true, splits: true}
 	}
 	if b.globbed && !strings.ContainsAny(bare, "*?]") {
 		// A lone [ is the program of that name.
@@ -125,7 +127,7 @@ func (b *wordBuilder) word() word {
 		}
 		b.globbed = false
 	}
-	return word{symbols: b.symbols, dynamic: b.dynamic, globbed: b.globbed}
+	return word{symbols: b.symbols, dynamic: b.dynamic, globbed: b.globbed, splits: b.splits}
 }
 
 // canonical removes the quoting of a word.
@@ -152,8 +154,15 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 			b.parts(p.Parts, true)
 		default:
 			b.unknown()
+			b.splits = b.splits || !quoted || isList(part)
 		}
 	}
+}
+
+// isList says whether an expansion gives several words even inside quotes.
+func isList(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && (p.Excl || p.Index != nil || p.Param == nil || p.Param.Value == "@")
 }
 
 // literal removes the backslashes of unquoted or double-quoted text.

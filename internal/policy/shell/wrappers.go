@@ -110,12 +110,6 @@ podman exec
 podman run
 kubectl exec
 kubectl run
-git bisect
-git submodule
-git rebase
-git difftool
-git mergetool
-git filter-branch
 `)
 })
 
@@ -169,6 +163,14 @@ func wrapperLength(words []word) int {
 	if slices.Contains(shells, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") {
 		return 1
 	}
+	if name == "git" {
+		if sub := gitSubcommand(words); sub > 0 {
+			if text, _ := words[sub].static(); slices.Contains(gitWrappers, text) {
+				return sub + 1
+			}
+		}
+		return 0
+	}
 	for _, w := range wrappers() {
 		if w[0] != name || len(words) < len(w) {
 			continue
@@ -218,10 +220,13 @@ func (p *parsing) lookThrough(c *Command, depth int) {
 		for i := range n {
 			c.spelled = append(c.spelled, i)
 		}
+		if name == "git" {
+			p.git(c, depth)
+		}
 		p.wrapped(c, n, depth)
 		return
 	}
-	p.commandOptions(c, name, depth)
+	p.arguments(c, name, depth)
 }
 
 // wrapped tries what comes after a wrapper as a command of its own. Where its
@@ -263,6 +268,11 @@ func (p *parsing) wrapped(c *Command, n, depth int) {
 		}
 		if value := valueOf(w); value != "" {
 			p.text(value, depth+1, true)
+		}
+		if name == "ssh" && static {
+			if before, _ := firstText(c.words[n+i-1:]); before == "-o" || strings.HasPrefix(text, "-o") {
+				p.optionText(strings.TrimPrefix(text, "-o"), depth)
+			}
 		}
 		if program(w) != "" {
 			p.hidden(rest[i:], depth+1)
@@ -345,9 +355,10 @@ func (p *parsing) hidden(words []word, depth int) {
 		p.evaluated(name, words[1:], depth)
 	default:
 		n := wrapperLength(words)
-		if n == 0 {
-			p.commandOptions(c, name, depth)
-		} else if unknownProgram(words, n) {
+		if name == "git" || n == 0 {
+			p.arguments(c, name, depth)
+		}
+		if n > 0 && unknownProgram(words, n) {
 			p.mystery(name + " runs a program that is not known")
 		}
 	}
@@ -419,9 +430,21 @@ func (p *parsing) shellArguments(c *Command, rest []word, depth int) {
 			}
 		}
 	}
+	if operand && !takesText {
+		// A script with its parameters: it may run them.
+		p.mention(plain(rest))
+	}
 	if !operand && !known {
 		p.mystery("the shell reads its commands from standard input")
 	}
+}
+
+func plain(words []word) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.String()
+	}
+	return out
 }
 
 // bodyText is the text of a here-document. File name patterns in it are plain
@@ -468,55 +491,23 @@ func (p *parsing) evaluated(name string, rest []word, depth int) {
 	}
 }
 
-// commandOptions finds commands in the options of programs that are no
-// wrappers otherwise.
-func (p *parsing) commandOptions(c *Command, name string, depth int) {
-	for i, w := range c.words[1:] {
-		if p.full {
-			return
-		}
-		at := i + 1
-		text, static := w.static()
-		if !static {
-			continue
-		}
-		next := func() []word { return c.words[min(at+1, len(c.words)):] }
-		switch name {
-		case "find", "bfs":
-			switch text {
-			case "-exec", "-execdir", "-ok", "-okdir":
-				c.spelled = append(c.spelled, at)
-				p.optionCommand(next(), depth)
-			case "-delete", "-fprint", "-fprint0", "-fprintf", "-fls":
-				c.spelled = append(c.spelled, at)
-			}
-		case "fd", "fdfind":
-			if text == "-x" || text == "-X" || text == "--exec" || text == "--exec-batch" {
-				c.spelled = append(c.spelled, at)
-				p.optionCommand(next(), depth)
-			}
-		case "git", "hg", "jj":
-			option := strings.HasPrefix(text, "-")
-			if (text == "-c" || text == "--config-env") && at+1 < len(c.words) {
-				c.spelled = append(c.spelled, at, at+1)
-				p.value(c.words[at+1], depth)
-			} else if option && strings.Contains(text, "=") && (strings.HasPrefix(text, "-c") || strings.HasPrefix(text, "--u") || strings.HasPrefix(text, "--rec") || strings.HasPrefix(text, "--e") || strings.HasPrefix(text, "--config") || strings.HasPrefix(text, "--o")) && !strings.HasPrefix(text, "--oneline") {
-				c.spelled = append(c.spelled, at)
-				p.value(w, depth)
-			} else if option && (strings.HasPrefix(text, "--upload-p") || strings.HasPrefix(text, "--receive-p") || text == "--exec" || text == "--output") {
-				c.spelled = append(c.spelled, at)
-				p.optionCommand(next(), depth)
-			}
-		case "tar", "bsdtar", "gtar", "rsync", "scp", "sftp", "rg", "sort", "zip", "man", "cpio":
-			if strings.HasPrefix(text, "-") {
-				if value := valueOf(w); value != "" && len(value) < len(text) {
-					c.spelled = append(c.spelled, at)
-					p.text(value, depth+1, true)
-				} else if slices.Contains([]string{"-e", "--rsh", "-I", "--use-compress-program", "--to-command", "--pre", "--compress-program", "-S", "-o", "-TT", "-P", "-H"}, text) {
-					p.optionCommand(next(), depth)
-				}
+// arguments looks at the arguments of a program that is no wrapper: the known
+// options that run something, or else every word.
+func (p *parsing) arguments(c *Command, name string, depth int) {
+	own := ownPath(c.words[0])
+	r := runnerOf(name)
+	switch {
+	case name == "git":
+		p.git(c, depth)
+	case r != nil:
+		p.options(c, 1, r, depth)
+		if name == "go" {
+			if sub, _ := firstText(c.words[1:]); sub == "run" || sub == "tool" || sub == "env" || sub == "generate" {
+				p.suspect(c, 2)
 			}
 		}
+	case isInterpreter(name), !c.Hidden && !p.functions[name] && (own || !harmless()[name]):
+		p.suspect(c, 1+subcommandLength(c.words))
 	}
 }
 

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/repeat"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+	"github.com/dsh-acp/dsh-acp/internal/spill"
+	"github.com/dsh-acp/dsh-acp/internal/tools/skill"
+	"github.com/dsh-acp/dsh-acp/internal/workspace"
+)
+
+// registerSkills adds the tool that loads skills.
+func (a *app) registerSkills(global *registry.Scope) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // then only the project has skills
+	}
+	a.skills = skill.New(skill.Options{Home: home, Logger: a.logger})
+	return skill.Register(global, a.skills)
+}
+
+// installWorkspace gives a session what the model is told of its project, and
+// the listeners that keep its context useful. No file is read here.
+func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *registry.Scope) error {
+	h := log.Header()
+	ws := workspace.New(workspace.Options{Cwd: h.Cwd, Opened: time.Now(), Logger: a.logger})
+	guard := &repeat.Guard{}
+	for _, ev := range log.Events() {
+		if ev.Type == session.TypeContextMessage {
+			ws.Restore(ev.Data)
+		}
+	}
+	log.Subscribe(func(ev session.Event) {
+		if ev.Type == session.TypeUserMessage || ev.Type == session.TypeSteeringMessage {
+			guard.Reset(h.ID)
+		}
+	})
+	if err := ws.Install(scope, a.pipeline); err != nil {
+		return err
+	}
+	_, listErr := scope.AddSection(a.skills.Section(scope, h.Cwd))
+	_, guardErr := guard.Install(scope, a.pipeline)
+	return errors.Join(listErr, guardErr, spill.Install(scope, a.pipeline, spill.Options{
+		MaxInline: cfg.Tools.MaxInlineBytes, Dir: filepath.Join(a.store.Dir(h.ID), "results"), Logger: a.logger,
+	}))
+}

@@ -1,0 +1,201 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/textfile"
+)
+
+// maxNested is the most that is shown, in bytes, of the nested files of one
+// session together; of further ones only their names are told.
+const maxNested = 128 << 10
+
+// plugin is who adds the messages, in the words of the log.
+const plugin = "workspace-context"
+
+// touches says which argument of a tool is the file or folder it works on.
+var touches = map[string]string{
+	"read": "file_path", "write": "file_path", "edit": "file_path",
+	"glob": "path", "grep": "path", "bash": "workdir",
+}
+
+// seen is what one agent was told of nested files.
+type seen struct {
+	scopes map[string]bool // as the log has them: folder, NUL, file name
+	files  map[string]bool // without links
+	bytes  int
+}
+
+func (s *seen) add(scope, real string, bytes int) {
+	if s.scopes == nil {
+		s.scopes, s.files = map[string]bool{}, map[string]bool{}
+	}
+	s.scopes[scope] = true
+	if real != "" {
+		s.files[real] = true
+	}
+	s.bytes += bytes
+}
+
+func (s *seen) clone() *seen {
+	c := &seen{bytes: s.bytes}
+	for k := range s.scopes {
+		c.add(k, "", 0)
+	}
+	for k := range s.files {
+		c.files[k] = true
+	}
+	return c
+}
+
+// Restore takes note of a context/message event's data from the log of a
+// session that is opened again: what it announced is not announced twice.
+func (w *Workspace) Restore(data jsonvalue.Value) {
+	if data.Get("source").GetString("plugin") != plugin {
+		return
+	}
+	w.find()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	size := 0
+	if blocks, err := content.ListFromValue(data.Get("content")); err == nil {
+		size = len(content.JoinText(blocks))
+	}
+	for _, c := range data.Get("meta").Get("changes").Elements() {
+		real, err := filepath.EvalSymlinks(filepath.Join(w.cwd, filepath.FromSlash(c.GetString("path"))))
+		if err != nil {
+			real = ""
+		}
+		w.restored.add(c.GetString("scope"), real, size)
+		size = 0
+	}
+}
+
+// discover is a post-execute listener: a call that worked in a folder brings
+// the instruction files of that folder, and of those between it and the project,
+// before the model, each once in a session.
+func (w *Workspace) discover(ctx context.Context, exec *registry.Execution, r *registry.Result, next pipeline.PostNext) (pipeline.PostDecision, error) {
+	d, err := next(ctx)
+	if err != nil || !d.IsAccept() || r.IsError() || ctx.Err() != nil {
+		return d, err
+	}
+	key, ok := touches[exec.Name()]
+	if !ok {
+		return d, nil
+	}
+	path := exec.Arguments().GetString(key)
+	if path == "" {
+		return d, nil // the working directory: its files are in the prompt
+	}
+	agent := ""
+	if a := exec.Agent(); a != nil {
+		agent = a.AgentID()
+	}
+	if found := w.nested(agent, path); len(found) > 0 {
+		d = d.WithContexts(found...)
+	}
+	return d, nil
+}
+
+// nested makes the messages for a path that an agent's call named.
+func (w *Workspace) nested(agent, path string) []registry.Context {
+	w.find()
+	dirs := w.folders(path)
+	if len(dirs) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.loaded == nil {
+		w.refresh() // no prompt was put together yet
+	}
+	told := w.seen[agent]
+	if told == nil {
+		told = w.restored.clone()
+		w.seen[agent] = told
+	}
+	var out []registry.Context
+	for _, dir := range dirs {
+		for _, name := range fileNames {
+			scope := w.label(dir) + "\x00" + name
+			if told.scopes[scope] {
+				continue
+			}
+			f, ok := w.read(filepath.Join(dir, name), min(maxFile, maxNested-told.bytes))
+			if !ok || f.real != "" && (w.loaded[f.real] || told.files[f.real]) {
+				continue
+			}
+			told.add(scope, f.real, len(f.text))
+			out = append(out, announcement(w.label(dir), scope, f))
+		}
+	}
+	return out
+}
+
+// folders lists the folders that a path's instructions come from, the outermost
+// first, without those whose files are in the prompt. The path counts as it is
+// written, so that a linked folder belongs to the project that links to it, and
+// as what it leads to, if that is in the project too.
+func (w *Workspace) folders(path string) []string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.given, path)
+	}
+	path = filepath.Clean(path)
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	// The working directory may be written through a link itself.
+	if rel, err := filepath.Rel(w.given, path); err == nil && textfile.Within(w.given, path) {
+		path = filepath.Join(w.cwd, rel)
+	}
+	dirs := chain(w.root, path)
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+		dirs = append(dirs, chain(w.root, real)...)
+	}
+	prompt := map[string]bool{}
+	for _, d := range chain(w.root, w.cwd) {
+		prompt[d] = true
+	}
+	var out []string
+	for _, d := range dirs {
+		if !prompt[d] {
+			prompt[d] = true
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// announcement is the message for one file. Its texts and meta are those of the
+// recorded logs.
+func announcement(dir, scope string, f shown) registry.Context {
+	sum := sha1.Sum(f.raw)
+	text := "<system-reminder>\nAdditional instructions from: " + oneLine(f.label) +
+		"\n\nThese instructions apply to work under `" + oneLine(dir) + "`. Use them as guidance when relevant; more specific instructions take precedence. They do not override system, developer, or direct user instructions.\n\n" +
+		inside("system-reminder", f.text) + "\n\n</system-reminder>"
+	return registry.Context{
+		Content: []content.Block{content.Text(text)},
+		Source: jsonvalue.Object(
+			jsonvalue.Member{Key: "kind", Value: jsonvalue.String("plugin")},
+			jsonvalue.Member{Key: "plugin", Value: jsonvalue.String(plugin)},
+		),
+		Meta: jsonvalue.Object(
+			jsonvalue.Member{Key: "kind", Value: jsonvalue.String("workspace-instructions")},
+			jsonvalue.Member{Key: "version", Value: jsonvalue.Int(1)},
+			jsonvalue.Member{Key: "changes", Value: jsonvalue.Array(jsonvalue.Object(
+				jsonvalue.Member{Key: "action", Value: jsonvalue.String("set")},
+				jsonvalue.Member{Key: "scope", Value: jsonvalue.String(scope)},
+				jsonvalue.Member{Key: "path", Value: jsonvalue.String(f.label)},
+				jsonvalue.Member{Key: "digest", Value: jsonvalue.String(hex.EncodeToString(sum[:]))},
+			))},
+		),
+	}
+}
