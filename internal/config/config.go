@@ -42,7 +42,7 @@ type Model struct {
 	APIKeyEnv string // the environment variable that holds the key; "" when the provider needs none
 	// APIKeyCommand prints the key; nil: none.
 	APIKeyCommand []string
-	Replay    Replay
+	Replay        Replay
 }
 
 // Replay is the script of the replay provider. Paths are absolute.
