@@ -31,6 +31,7 @@ var arrows = map[string][]string{
 	"internal/cards":     {"internal/content", "internal/jsonvalue", "internal/textdiff"},
 	"internal/config":    {},
 	"internal/elicit":    {},
+	"internal/textfile":  {},
 
 	// Processes and confinement decide nothing.
 	"internal/proc":    {},
@@ -51,10 +52,13 @@ var arrows = map[string][]string{
 	// What listens on the pipeline or brings tools to it.
 	"internal/policy":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/jsonvalue"},
 	"internal/policy/shell": {},
+	"internal/workspace":    {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue", "internal/textfile"},
+	"internal/repeat":       {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
+	"internal/spill":        {"internal/pipeline", "internal/registry", "internal/content"},
 	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/plugin":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
-	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/elicit", "internal/proc", "internal/sandbox"},
+	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/textfile", "internal/elicit", "internal/proc", "internal/sandbox"},
 
 	// The turn, and the connection around it.
 	"internal/agent":        {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
@@ -81,7 +85,7 @@ var owners = map[string]struct {
 	"github.com/dop251/goja":                   {[]string{"internal/codemode/worker"}, "programs run in the worker process only"},
 	"github.com/evanw/esbuild":                 {[]string{"internal/codemode"}, "only Code Mode compiles programs"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {[]string{"internal/schema"}, "schemas are compiled in one place"},
-	"github.com/goccy/go-yaml":                 {[]string{"internal/config"}, "only the configuration is YAML"},
+	"github.com/goccy/go-yaml":                 {[]string{"internal/config", "internal/tools/skill"}, "only the configuration and what skills say about themselves are YAML"},
 	"mvdan.cc/sh/v3":                           {[]string{"internal/policy/shell"}, "command lines are understood in one place"},
 	"github.com/landlock-lsm/go-landlock":      {[]string{"internal/sandbox", "internal/codemode/worker"}, "confinement is the sandbox's; the worker confines itself"},
 	"os/exec":                                  {[]string{"internal/proc", "internal/codemode/runner", "internal/demo", "cmd"}, "internal/proc starts processes: groups, bounded output, the kill ladder"},
