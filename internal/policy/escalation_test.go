@@ -158,8 +158,8 @@ func TestPlanModeOnlyReads(t *testing.T) {
 		{FullAccess, "bash", map[string]any{"command": "cat f > g"}, "Error: plan mode allows no command that is not recognised as reading only", 0},
 		{WorkspaceWrite, "bash", map[string]any{"command": "make"}, "Error: plan mode allows no command", 0},
 		{FullAccess, "write", map[string]any{"file_path": "f"}, "Error: write changes files, which plan mode does not allow: present the plan with exit_plan_mode first", 0},
-		{FullAccess, "mystery", nil, "Error: what mystery does is not known, so plan mode does not allow it", 0},
-		{WorkspaceWrite, "mystery", nil, "ran", 1},
+		{FullAccess, "mystery", map[string]any{}, "Error: what mystery does is not known, so plan mode does not allow it", 0},
+		{WorkspaceWrite, "mystery", map[string]any{}, "ran", 1},
 		{WorkspaceWrite, "bash", escalated, "Error: plan mode allows no escalation", 0},
 	} {
 		// No rule and no grant softens plan mode.
