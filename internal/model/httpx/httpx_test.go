@@ -301,3 +301,13 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestRedact(t *testing.T) {
+	for in, want := range map[string]string{
+		"a plain.secret.9 b": "a [key] b", "sk-abcdefgh12345": "[key]", "Bearer abcdefghijkl": "[key]", "sk-short": "sk-short", "the key is wrong": "the key is wrong",
+	} {
+		if got := redact(in, "plain.secret.9"); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
