@@ -63,6 +63,9 @@ type client struct {
 	// permit answers a permission request: the kind of option to choose,
 	// "cancelled" for that outcome, "error" for an error answer, "" for no answer.
 	permit func(params json.RawMessage) string
+	// elicit answers a form: the result, nil for an error answer. Without it
+	// the client knows no forms.
+	elicit func(params json.RawMessage) any
 	nextID int
 	asked  map[string]string // the method of each request, by id
 }
@@ -176,6 +179,15 @@ func (c *client) take(line []byte) {
 }
 
 func (c *client) answer(f frame) {
+	if f.Method == "elicitation/create" && c.elicit != nil {
+		answer := map[string]any{"jsonrpc": "2.0", "id": f.ID, "error": map[string]any{"code": -32603, "message": "no form today"}}
+		if result := c.elicit(f.Params); result != nil {
+			delete(answer, "error")
+			answer["result"] = result
+		}
+		c.send(answer)
+		return
+	}
 	if f.Method != "session/request_permission" {
 		c.send(map[string]any{"jsonrpc": "2.0", "id": f.ID, "error": map[string]any{"code": -32601, "message": "no such method"}})
 		return

@@ -148,4 +148,5 @@ func TestRecordedScenarios(t *testing.T) {
 var scenarios = []string{
 	"handshake", "text-turn", "multi-turn", "tool-call-turn", "workspace-edit", "fs-read", "fs-edit", "fs-write",
 	"fs-policy-reject", "fs-terminal-card", "parallel-tool-calls", "error-finish", "cancel", "cancel-tool-calls",
+	"config-options", "modes-advertise", "model-switching", "todo-plan", "plan-mode", "escalation-approved",
 }
