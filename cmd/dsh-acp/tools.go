@@ -12,16 +12,17 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-const toolsUsage = `usage: dsh-acp tools [--json | --markdown]
+const toolsUsage = `usage: dsh-acp tools [--json | --markdown] [--mode native | code | both]
 
 Prints every tool as the model sees it: its name, its description and the JSON
-Schema of its parameters.
+Schema of its parameters; under Code Mode also the declarations of what a program
+can call.
 
   --json       one JSON array
   --markdown   with the schemas of parameters and values, as docs/tool-catalog.md
 `
 
-func runTools(_ context.Context, e env, args []string) error {
+func runTools(ctx context.Context, e env, args []string) error {
 	f := newFlags("tools")
 	asJSON := f.Bool("json", false, "")
 	asMarkdown := f.Bool("markdown", false, "")
@@ -40,7 +41,20 @@ func runTools(_ context.Context, e env, args []string) error {
 	if *asMarkdown {
 		return writeCatalog(e.stdout, app.registry.Global().Visible())
 	}
-	return printTools(e.stdout, app.registry.Global().Schemas(), *asJSON)
+	prompt, err := app.registry.Global().Assemble(ctx)
+	if err != nil {
+		return err
+	}
+	if err := printTools(e.stdout, prompt.Tools, *asJSON); err != nil || *asJSON {
+		return err
+	}
+	// Under Code Mode the model reads most tools as declarations.
+	for _, s := range prompt.Sections {
+		if s.Name == "tools:sdk" && s.Text != "" {
+			fmt.Fprintf(e.stdout, "\n%s\n", strings.TrimSpace(s.Text))
+		}
+	}
+	return nil
 }
 
 // printTools writes the catalogue as text or as one JSON array.

@@ -156,7 +156,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
 			Asker: p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
-			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
+			Catalogue: a.catalogue, Permissions: switchable(pol), PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})

@@ -154,3 +154,14 @@ func TestRecordedLogsReplay(t *testing.T) {
 		}
 	}
 }
+
+func TestToolsUnderCodeModeAreDeclared(t *testing.T) {
+	out, code := runProgram(t, "tools", "--mode", "code")
+	if code != 0 || !strings.HasPrefix(out, "run_code\n") || !strings.Contains(out, "declare const tools:") || strings.Contains(out, "\nbash\n") {
+		t.Errorf("code %d\n%.2000s", code, out)
+	}
+	out, _ = runProgram(t, "tools", "--mode", "both")
+	if !strings.Contains(out, "bash\n") || !strings.Contains(out, "declare const tools:") {
+		t.Errorf("%.2000s", out)
+	}
+}
