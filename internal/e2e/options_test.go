@@ -211,7 +211,7 @@ func TestChoicesDuringATurn(t *testing.T) {
 		}
 		return "allow_once"
 	}
-	script := bashPrompt + "\n\n" + tool("bash", map[string]any{"command": "touch second", "description": "Leave a mark"})
+	script := bashPrompt + "\n/then\n" + tool("bash", map[string]any{"command": "touch second", "description": "Leave a mark"})
 	if stop := c.prompt(s, script); stop != "end_turn" {
 		t.Fatal(stop)
 	}

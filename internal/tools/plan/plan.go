@@ -94,14 +94,22 @@ func execute(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonv
 		return jsonvalue.Value{}, reviewError(err)
 	}
 	if a.Custom != "" {
-		return jsonvalue.Value{}, errors.New("The user chose to keep planning; their feedback: " + a.Custom) //nolint:staticcheck // read as it is
+		return jsonvalue.Value{}, review("The user chose to keep planning; their feedback: " + a.Custom)
 	}
 	if len(a.Selected) != 1 || a.Selected[0] != approve {
-		return jsonvalue.Value{}, errors.New("The user chose to keep planning; revise the plan and present it again.") //nolint:staticcheck // read as it is
+		return jsonvalue.Value{}, kept
 	}
 	planner.PlanApproved()
 	return jsonvalue.Object(jsonvalue.Member{Key: "approved", Value: jsonvalue.Bool(true)}), nil
 }
+
+// review is a verdict that the model reads as a sentence.
+type review string
+
+// Error is the sentence.
+func (r review) Error() string { return string(r) }
+
+const kept = review("The user chose to keep planning; revise the plan and present it again.")
 
 // reviewError says what a review that did not come about means. A dismissed
 // review is no approval.
@@ -112,7 +120,7 @@ func reviewError(err error) error {
 		case ask.CodeNoChannel, ask.CodeNoAgent:
 			return pipeline.NewError(coded.ErrorName(), coded.Code(), "no user-interaction channel is available to review the plan; ask the user to switch the session mode instead")
 		case ask.CodeCancelled, ask.CodeNoAnswer:
-			return errors.New("The user chose to keep planning; revise the plan and present it again.") //nolint:staticcheck // read as it is
+			return kept
 		}
 	}
 	return err
