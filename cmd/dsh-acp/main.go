@@ -38,8 +38,8 @@ type command struct {
 func commands() map[string]command {
 	return map[string]command{
 		"":       {run: runServe},
-		"hooks":  {summary: "show the hooks of a folder, and allow those that it brings", usage: hooksUsage, run: runHooks},
 		"demo":   {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
+		"hooks":  {summary: "show the hooks of a folder, and allow those that it brings", usage: hooksUsage, run: runHooks},
 		"run":    {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
 		"replay": {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
 		"login":  {summary: "store the key of a model provider", usage: loginUsage, run: runLogin},

@@ -149,4 +149,6 @@ var scenarios = []string{
 	"handshake", "text-turn", "multi-turn", "tool-call-turn", "workspace-edit", "fs-read", "fs-edit", "fs-write",
 	"fs-policy-reject", "fs-terminal-card", "parallel-tool-calls", "error-finish", "cancel", "cancel-tool-calls",
 	"config-options", "modes-advertise", "model-switching", "todo-plan", "plan-mode", "escalation-approved",
+	"hook-cc-posttool-context", "hook-cc-pretool-deny", "hook-cc-promptsubmit-block", "hook-codex-posttool-block",
+	"hook-codex-stop-continue", "packed-chunks",
 }
