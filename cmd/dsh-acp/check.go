@@ -93,8 +93,7 @@ func checkConfig(r *report, cfg *config.Config) {
 	r.ok("permissions", "preset %s, %d rules", cfg.Permissions.Preset, len(cfg.Permissions.Rules))
 }
 
-// checkModel asks the provider for its models, which shows whether the server is
-// there, the key is right and the model exists.
+// checkModel asks the model, which shows what works and what does not.
 func (a *app) checkModel(ctx context.Context, r *report) {
 	m := a.cfg.Model
 	if a.providerErr != nil {
@@ -114,28 +113,37 @@ func (a *app) checkModel(ctx context.Context, r *report) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	models, err := a.provider.Models(ctx)
-	if err != nil {
+	if m.Provider == "replay" || m.Provider == "local" {
+		r.ok("model", "%s", m.Provider)
+		return
+	}
+	// The smallest real request shows whether the server is there, the key is
+	// good, the account has credit and the model exists; its error says which not.
+	if err := a.probeModel(ctx); err != nil {
 		r.bad("model", "%s: %v", m.Provider, err)
 		return
 	}
-	if a.model == "" && len(models) > 0 {
-		r.ok("model", "%s, %s by default", m.Provider, models[0].ID)
-		return
-	}
-	names := make([]string, len(models))
-	for i, info := range models {
-		if info.ID == a.model {
-			r.ok("model", "%s", describeModel(m.Provider, info))
-			return
+	info := model.Info{ID: a.model}
+	if models, err := a.provider.Models(ctx); err == nil {
+		for _, known := range models {
+			if known.ID == a.model {
+				info = known
+			}
 		}
-		names[i] = info.ID
 	}
-	if near := config.Nearest(a.model, names); near != "" {
-		r.bad("model", "%s does not offer %q; did you mean %q?", m.Provider, a.model, near)
-		return
+	r.ok("model", "%s answers", describeModel(m.Provider, info))
+}
+
+// probeModel asks for one token.
+func (a *app) probeModel(ctx context.Context) error {
+	req := model.Request{
+		SessionID: "check", Model: a.model, MaxTokens: 1,
+		Messages: []model.Message{{Role: model.RoleUser, Content: []model.Part{model.Text("Say yes.")}}},
 	}
-	r.bad("model", "%s does not offer %q; it offers %d others", m.Provider, a.model, len(names))
+	for _, err := range a.provider.Stream(ctx, req) {
+		return err // the first chunk is enough
+	}
+	return errors.New("the server ended its answer before it began")
 }
 
 func describeModel(provider string, info model.Info) string {
