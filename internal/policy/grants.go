@@ -125,11 +125,23 @@ func (s subject) keys(tool string) (keys []string, ok bool) {
 	return []string{"tool " + tool}, true
 }
 
-// delicate marks files of a workspace that decide what runs there: a grant for
-// the workspace does not cover them.
+// delicateNames are files and folders of a workspace that make other programs
+// run something by themselves, or tell an agent what to do. Build files such as
+// package.json and Makefile are not among them: agents edit those all day, and
+// the command that runs them is decided on its own.
+var delicateNames = strings.Fields(`
+.git .gitmodules .gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml
+.github .gitlab-ci.yml .gitlab .circleci .travis.yml .woodpecker.yml .drone.yml .buildkite
+.vscode .idea .zed .devcontainer .devcontainer.json .nvim.lua .exrc .vimrc .nvimrc .dir-locals.el
+.npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .cargo .bazelrc .gdbinit .lldbinit
+.envrc .mise.toml mise.toml .mise .autoenv .bashrc .bash_profile .profile .zshrc .zshenv .zprofile
+.dsh-acp.yaml .dsh .claude .codex .agents .cursor .cursorrules .windsurf .windsurfrules .clinerules .gemini .mcp.json
+agents.md agents.override.md claude.md claude.local.md gemini.md copilot-instructions.md`)
+
+// delicate says whether a grant for the workspace leaves a file out.
 func delicate(rel string) bool {
 	for _, part := range strings.Split(strings.ToLower(rel), "/") {
-		if part == ".git" || part == ".dsh-acp.yaml" || part == ".dsh" || part == ".claude" || part == ".codex" || part == ".mcp.json" || part == ".envrc" {
+		if slices.Contains(delicateNames, part) {
 			return true
 		}
 	}

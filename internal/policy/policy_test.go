@@ -112,6 +112,23 @@ func TestShellRules(t *testing.T) {
 		{"allow bash: echo *|allow bash: ls", "echo $(ls)", "allow", "allow"},
 		{"allow bash: *", "$x", "ask", "allow"},
 		{"deny bash: * > /etc/*", "echo x > /etc/passwd", "deny", "deny"},
+		{"deny bash: * > /etc/*|allow bash: *", "python x.py y", "allow", "allow"},
+		// Programs that run others, under an allowed wildcard.
+		{"deny bash: rm *|allow bash: git *", `git grep -O"rm" hello`, "deny", "deny"},
+		{"allow bash: git *|deny bash: rm *", `git grep -O"rm" hello`, "deny", "deny"},
+		{"deny bash: rm *|allow bash: git *", "git zz", "ask", "deny"},
+		{"deny bash: rm *|allow bash: git *", "git push origin main", "allow", "allow"},
+		{"deny bash: rm *|allow bash: git *", "git rm x", "allow", "allow"},
+		{"allow bash: git *", "git zz", "allow", "allow"},
+		{"ask bash: rm *|allow bash: split *", "split --filter='rm x' x", "ask", "deny"},
+		{"deny bash: rm *|allow bash: split *", "split --filter='ls' x", "ask", "allow"},
+		{"deny bash: rm *|allow bash: find *", "find . -name x $(echo -exec rm {} +)", "ask", "deny"},
+		{"deny bash: rm *|allow bash: awk *", `awk 'BEGIN{system("rm x")}'`, "ask", "deny"},
+		{"deny bash: rm *|allow bash: awk *", `awk '{print $1}' x`, "allow", "allow"},
+		{"allow bash: awk *", `awk 'BEGIN{system("rm x")}'`, "allow", "allow"},
+		{"deny bash: rm *|allow bash", `awk 'BEGIN{system("rm x")}'`, "ask", "deny"},
+		{"allow bash|deny bash: rm *", `awk 'BEGIN{system("rm x")}'`, "allow", "allow"},
+		{"ask bash|deny bash: rm *", `make CC=cc`, "ask", "deny"},
 	} {
 		for preset, want := range map[Preset]string{WorkspaceWrite: c.write, FullAccess: c.full} {
 			d := newPolicy(t, preset, strings.Split(c.rules, "|")...).DecideCall(bash(c.command))
@@ -119,6 +136,31 @@ func TestShellRules(t *testing.T) {
 				t.Errorf("%q on %q under %s: %s (%s), want %s", c.rules, c.command, preset, got, d.Reason(), want)
 			}
 		}
+	}
+}
+
+// What the arguments of a granted command may mean is no command of its own.
+func TestGrantedUnderARuleThatAsks(t *testing.T) {
+	p := newPolicy(t, WorkspaceWrite, "ask bash")
+	for _, call := range []Call{bash("npm test -- -t x"), bash("cargo test rm"), bash("git zz")} {
+		g, ok := p.GrantForCall(call)
+		if !ok {
+			t.Errorf("%v: no grant is offered", call.Arguments)
+			continue
+		}
+		p.Grants().Remember(g)
+		if got := word(p.DecideCall(call)); got != "allow" {
+			t.Errorf("%v: %s", call.Arguments, got)
+		}
+	}
+	// A grant does not answer for a rule about another program.
+	p = newPolicy(t, WorkspaceWrite, "deny bash: rm *")
+	if g, ok := p.GrantForCall(bash("cargo test rm")); ok {
+		t.Errorf("%q would not stop the question", g.Label)
+	}
+	p.Grants().Remember(Grant{Key: "command prefix cargo test"})
+	if got := word(p.DecideCall(bash("cargo test rm"))); got != "ask" {
+		t.Errorf("%s", got)
 	}
 }
 
@@ -274,7 +316,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%v after: %s", c.call.Arguments, got)
 		}
 	}
-	for _, call := range []Call{bash("git pull"), bash("git push > x"), bash("sudo git push"), bash("git push; git pull"), bash("rm a"), bash("git push $(make)"), bash("A=1 git push"), bash("git -c a=b push"), file("write", "a"), file("edit", "../a"), file("edit", ".git/config"), file("edit", "x/../.dsh-acp.yaml")} {
+	for _, call := range []Call{bash("git pull"), bash("git push > x"), bash("sudo git push"), bash("git push; git pull"), bash("rm a"), bash("git push $(make)"), bash("A=1 git push"), bash("git -c a=b push"), file("write", "a"), file("edit", "../a"), file("edit", ".git/config"), file("edit", "x/../.dsh-acp.yaml"), file("edit", ".vscode/tasks.json"), file("edit", "a/.npmrc"), file("edit", ".github/workflows/x.yml"), file("edit", "AGENTS.md"), file("edit", "sub/CLAUDE.md"), file("edit", ".envrc"), file("edit", ".Husky/pre-commit")} {
 		if got := word(p.DecideCall(call)); got != "ask" {
 			t.Errorf("%v: a grant reaches too far: %s", call.Arguments, got)
 		}
@@ -286,6 +328,17 @@ func TestGrants(t *testing.T) {
 	}
 	if got := word(p.DecideCall(bash("git push origin"))); got != "ask" {
 		t.Errorf("after forgetting: %s", got)
+	}
+}
+
+// A grant for the workspace is about its sources and build files.
+func TestWorkspaceGrantReaches(t *testing.T) {
+	p := newPolicy(t, WorkspaceWrite)
+	p.Grants().Remember(Grant{Key: "workspace edit"})
+	for _, path := range []string{"a.go", "package.json", "Makefile", ".gitignore", "docs/claude.txt", ".env"} {
+		if got := word(p.DecideCall(file("edit", path))); got != "allow" {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }
 

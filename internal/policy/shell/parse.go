@@ -41,7 +41,7 @@ type Command struct {
 	spelled  []int    // words that an allow rule must spell out
 	aside    bool     // made up from the arguments of a command of the line
 	mentions []string // what may be the programs that it runs; it has no words then
-	stdin   []*syntax.Redirect
+	stdin    []*syntax.Redirect
 }
 
 // Aside says whether the command only stands for what the arguments of another

@@ -42,6 +42,50 @@ func TestDenialLooksThrough(t *testing.T) {
 	}
 }
 
+// The options that run something, in every form a program takes them.
+func TestDenialKnowsOptions(t *testing.T) {
+	for _, text := range []string{
+		`git grep -O"rm" hello`, `git grep --no-index -O'rm' 1`, `git grep -nO'rm' 1`, `git grep --open-files-in-pager=rm x`, `git grep --open=rm x`, `git -C x grep -Orm y`,
+		`git clone -u 'rm victim;' . y`, `git clone -qu 'rm x' . y`, `git clone -u'rm x' . y`, `git clone --upload-pack 'rm x' a b`, `git clone --upload='rm x' a b`, `git clone --config core.sshCommand='rm x' a b`, `git clone --config=core.sshCommand='rm x' a b`, `git clone -c core.sshCommand='rm x' a b`, `git clone -ccore.sshCommand='rm x' a b`, `git clone --conf core.sshCommand='rm x' a b`, `git clone 'ext::rm x' y`,
+		`git pull --upload-p 'rm x'`, `git ls-remote --exec='rm x' y`, `git push --receive-pack='rm x' y`, `git push --rec 'rm x' y`, `git push --exec 'rm x' y`, `git archive --remote=y --exec='rm x' z`, `git rebase --exec='rm x' m`, `git rebase -x'rm x' m`, `git rebase -ix 'rm x' m`,
+		`git config alias.zz '!rm victim'`, `git config --global core.pager 'rm x'`, `git config --add alias.zz '!rm x'`, `git config set alias.zz '!rm x'`, `git -C x config core.editor rm`, `git -C x bisect run rm y`, `git --no-pager submodule foreach rm`, `git -c a=b submodule foreach 'rm x'`,
+		`split --filter='rm victim' victim`, `split --filter 'rm x' y`, `split --fil='rm x' y`, `split -n 2 --f 'rm x' y`, `/usr/bin/split --filter='rm x' y`,
+		`sort --compress-program=rm y`, `sort --compress-prog "rm x" y`, `sort --comp=rm y`,
+		`tar -F 'rm x' -cf a .`, `tar -cf a -F'rm x' .`, `tar -I rm -cf a .`, `tar -cIrm -f a .`, `tar cIf rm a .`, `tar cfI a rm .`, `tar --use-comp 'rm x' -cf a .`, `tar --to-c='rm x' -xf a`, `tar --checkpoint=1 --checkpoint-act=exec='rm x' -cf a b`, `tar --checkpoint-action 'exec=rm x' -cf a b`,
+		`rsync -e 'rm x' a b`, `rsync -ave 'rm x' a b`, `rsync -e'rm x' a b`, `rsync --rs='rm x' a b`, `rsync --rsync-path='rm x' a b`,
+		`scp -o ProxyCommand='rm x' a b`, `scp -oProxyCommand='rm x' a b`, `scp -o 'ProxyCommand rm x' a b`, `scp -S rm a b`, `sftp -D 'rm x' a`, `ssh -o ProxyCommand='rm x' h`, `ssh -oProxyCommand='rm x' h`, `ssh -o 'ProxyCommand rm x' h`, `ssh -o 'LocalCommand rm x' h`,
+		`go test -exec 'rm x' ./...`, `go test -exec='rm x' ./...`, `go test --exec 'rm x' ./...`, `go build -toolexec 'rm x' .`, `go vet -vettool=/bin/rm .`, `go run -exec rm ./x`,
+		`man -P 'rm x' ls`, `man --pager='rm x' ls`, `man -H'rm x' ls`, `wget --use-askpass=rm u`, `fd -Xrm`, `fd --exec=rm`, `zip -TT 'rm x' a b`, `rg --pre=rm x`, `cpio --rsh-command='rm x'`,
+		`sudo split --filter 'rm x' y`, `env git clone -u 'rm x' a b`, `xargs tar -I rm -cf a`, `timeout 5 sort --compress-prog 'rm x' y`,
+	} {
+		if got := hit(t, "rm *", text); got != Sure {
+			t.Errorf("%q: %v, want Sure\n%v", text, got, Parse(text).Commands)
+		}
+	}
+}
+
+// What a program that may run others does with its words is not known, so a
+// word that is denied makes it unsure.
+func TestDenialSuspectsWords(t *testing.T) {
+	for _, text := range []string{
+		`awk 'BEGIN{system("rm x")}'`, `awk 'BEGIN { print | "/bin/rm x" }'`, `gawk -f x -v c=rm`, `sed -n "1e rm x"`, `sed 1erm f`, `sed 's/x/rm y/e' f`, `perl -e 'system "rm", "x"'`, "perl -e '`rm x`'", `python -c 'import os; os.system("rm x")'`, `python3.12 -c "os.system('\nrm x')"`, `node -e 'require("child_process").execSync("rm x")'`, `ruby -e 'exec %q(rm x)'`,
+		`vim -c '!rm x'`, `vim +!rm`, `less '+!rm x' f`, `make CC=rm`, `make SHELL='/bin/rm x'`, `./tool --run rm`, `./tool --run=rm`, `./tool -Crm`, `tool 'a; rm x'`, `cargo --config build.rustc=rm build`, `npm --script-shell=/bin/rm run x`, `docker -H x exec c rm`, `hg --config 'alias.x=!rm x' x`, `svn diff --diff-cmd rm`,
+		`bash x.sh rm y`, `./ls rm`, `sudo awk 'BEGIN{system("rm x")}'`, `xargs sed '1e rm x'`, `CC=rm make`, "python <<E\nos.system('rm x')\nE", `go env -w GOFLAGS=-toolexec=rm`, `go run ./x rm`, `RM=1 tool RM`, `GIT_CONFIG_VALUE_0='rm x' git log`, `TAR_OPTIONS=--to-command=rm tar xf a`, `A=1 CC=rm sudo make`, `tool {rm,x}`,
+		// Only known when they run.
+		`git zz`, `git sub foreach x`, `git config alias.zz "$x"`, `git config "$k" v`, `git push "$x"`, `git fetch $x`, `git clone "$x" y`, `git rebase "$b"`, `git $x status`, `git -C "$d" zz`, `git grep "$x"`,
+		`find . -name x $(echo -exec rm {} +)`, `find . $x`, `find . "$@"`, `find . "$x" rm {} +`, `find . "$x" "$y" z`, `find *`, `tar $x`, `tar -xf "$x"`, `tar cf a *`, `split "$x" y`, `split *`, `split --fil"$x" y`, `split "--$x" y`, `split --filter="$x" y`, `rsync "$x" a b`, `rsync -$x a b`, `sort "$x"`, `go test $x ./...`, `go test "$x"`, `scp "$x" h:`, `fd "$x"`, `xargs split "$x"`,
+		`awk "$x" f`, `python -c "$x"`, `make $x`, `make "$@"`, `tool "$x"`, `npm run $x`, `docker build "$x"`, "python <<E\n$x\nE",
+	} {
+		if got := hit(t, "rm *", text); got == Miss {
+			t.Errorf("%q: Miss\n%v", text, Parse(text).Commands)
+		}
+	}
+	// A rule whose program is a wildcard is about what surrounds the program.
+	if got := hit(t, "* > /etc/*", "python x.py y"); got != Miss {
+		t.Errorf("%v", got)
+	}
+}
+
 // What these lines run is only known when the shell runs them.
 func TestDenialCannotBeRuledOut(t *testing.T) {
 	for _, text := range []string{
@@ -60,7 +104,11 @@ func TestDenialDoesNotOverreach(t *testing.T) {
 	for _, text := range []string{
 		`ls`, `echo rm`, `git rm x`, `npm run rm`, `git commit -m "rm x"`, `grep 'rm x' f`, `ls $x`, `cat "$f"`, `for f in *; do cat "$f"; done`, `rmdir x`, `./norm x`, `command -v rm`, `type rm`, `which rm`, `man rm`, `timeout 5 ls "$x"`, `echo "$(ls)"`, `cat <<EOF
 rm x
-EOF`, `bash script.sh`, `make clean`, `find . -name rm`, `git log --oneline`, `env A=1 ls "$x"`, `git rebase "$b"`, `[ -f rm ]`, `echo $((1 + 2))`, `xargs -I{} cat {}`, `xargs -I {} cp {} x`, `timeout -k 1 5 ls "$x"`, `sudo -u root cat "$x"`, `# rm x`,
+EOF`, `bash script.sh`, `make clean`, `find . -name rm`, `git log --oneline`, `env A=1 ls "$x"`, `[ -f rm ]`, `echo $((1 + 2))`, `xargs -I{} cat {}`, `xargs -I {} cp {} x`, `timeout -k 1 5 ls "$x"`, `sudo -u root cat "$x"`, `# rm x`,
+		`split x rm`, `split -- "$x" y`, `split "./$x" y`, `sort --reverse rm`, `sort -t "." f`, `sort --key="$k" f`, `tar -czf rm.tgz rm`, `tar -xf a -C rm`, `rsync -av rm b`, `scp rm h:rm`, `go test ./rm`, `go test -run rm ./...`, `go build -o rm .`, `rg rm`, `man -k rm`,
+		`find . -name "$x"`, `find "$d" -name x`, `find . -type f -newer "$f" -print`, `find "src/$d" "lib/$d"`, `fd rm`,
+		`git log "$x"`, `git add "$f"`, `git add *`, `git commit -m "$m"`, `git checkout "$b"`, `git diff "$a" "$b"`, `git push origin rm`, `git push -- origin "$b"`, `git grep -n rm`, `git grep --or -e rm`, `git clone a rm`, `git config user.name rm`, `git config --get alias.zz`, `git -C "x" log -- rm`, `git show HEAD:rm`, `git stash push rm`,
+		`docker rm x`, `npm rm x`, `cargo rm x`, `hg rm x`, `svn rm x`, `brew rm x`, `docker run --rm img`, `curl "$u"`, `mkdir -p "$d"`, `cp "$a" "$b"`, `kill $!`, `exit $?`, `f() { cat "$1"; }; f "$x"`, `sed -n 5p rm.txt`, `awk '{print $1}' f`, `python x.py --form y`, `make all`, `make rm`, `pytest "$f"`, `./run.sh farm`, `printf '%s' "$x"`, `test -f "$x"`, `/usr/bin/grep rm "$x"`, `A=rm ls`, `RM=1 make`, `echo "$x" | wc -l`,
 	} {
 		if got := hit(t, "rm *", text); got != Miss {
 			t.Errorf("%q: %v, want Miss", text, got)
@@ -152,6 +200,15 @@ func TestAllowCovers(t *testing.T) {
 		{"cat *", "cat <<EOF\nx\nEOF"},
 		{"time *", "/bin/true"},
 		{"ls *", "ls *.go"},
+		{"git *", "git rebase main"},
+		{"git *", "git config user.name x"},
+		{"git *", "git log --oneline -5"},
+		{"git *", "git push origin main"},
+		{"tar *", "tar -czf a b"},
+		{"rg *", "rg --color=never x"},
+		{"split * --filter=x *", "split -n 2 --filter=x y"},
+		{"awk *", `awk '{print $1}' f`},
+		{"go *", "go test -run x ./..."},
 	} {
 		if c[0] == "time *" {
 			continue
@@ -202,6 +259,19 @@ func TestAllowCovers(t *testing.T) {
 		{"*", "nohup ls"},
 		{"*", "command ls"},
 		{"*", "exec ls"},
+		{"split *", "split --filter=x y"},
+		{"split *", "split --fil x y"},
+		{"sort *", "sort --compress-program x y"},
+		{"tar *", "tar -I zstd -cf a b"},
+		{"tar *", "tar cIf zstd a b"},
+		{"rsync *", "rsync -ave ssh a b"},
+		{"scp *", "scp -oProxyCommand=x a b"},
+		{"go *", "go test -exec x ./..."},
+		{"git *", "git grep -Ox y"},
+		{"git *", "git clone -u x . y"},
+		{"git *", "git clone --conf a.b=c x y"},
+		{"git *", "git config alias.x y"},
+		{"git *", "git -C x submodule foreach y"},
 		{"find *", `find . -exec ls {} \;`},
 		{"find *", "find . -delete"},
 		{"find *", "find . -fprint x"},

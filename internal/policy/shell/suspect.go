@@ -68,9 +68,6 @@ func (p *parsing) suspect(c *Command, from int) {
 		unknown = unknown || w.dynamic
 		texts = append(texts, w.String())
 	}
-	for _, a := range c.assigns {
-		texts = append(texts, a.String())
-	}
 	for _, r := range c.stdin {
 		if r.Hdoc != nil {
 			if text, ok := bodyText(r.Hdoc); ok {
@@ -162,7 +159,7 @@ func subcommandLength(words []word) int {
 		}
 	}
 	for i := 1; i <= depth && i < len(words); i++ {
-		if text, ok := words[i].static(); !ok || strings.HasPrefix(text, "-") {
+		if text, ok := words[i].static(); !ok || strings.HasPrefix(text, "-") || strings.Contains(text, "=") {
 			return i - 1
 		}
 	}

@@ -216,6 +216,9 @@ func (p *parsing) lookThrough(c *Command, depth int) {
 			}
 		}
 	}
+	if len(c.assigns) > 0 && !harmless()[name] {
+		p.mention(values(c.assigns)) // CC=rm make
+	}
 	if n := wrapperLength(c.words); n > 0 {
 		for i := range n {
 			c.spelled = append(c.spelled, i)
@@ -439,6 +442,14 @@ func (p *parsing) shellArguments(c *Command, rest []word, depth int) {
 	}
 }
 
+func values(assigns []word) []string {
+	out := make([]string, len(assigns))
+	for i, w := range assigns {
+		_, out[i], _ = strings.Cut(w.String(), "=")
+	}
+	return out
+}
+
 func plain(words []word) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -519,8 +530,8 @@ func (p *parsing) optionCommand(words []word, depth int) {
 	}
 	p.hidden(words, depth+1)
 	if text, ok := words[0].static(); ok {
-		if strings.ContainsAny(text, " \t\n;&|") {
-			p.text(text, depth+1, true)
+		if strings.ContainsAny(text, " \t\n;&|=!") {
+			p.optionText(text, depth)
 		}
 	} else {
 		p.mystery("an option names a program that is not known")
