@@ -1,9 +1,11 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
@@ -277,23 +279,25 @@ func (l *liveSession) syncMode() {
 	}
 }
 
-// followModels sends the options again when the list of models has come after
-// the answer. It ends with the session.
+// followModels sends the options again when the lists of models have come after
+// the answer and say more than it did. It ends with the session.
 func (l *liveSession) followModels() {
+	answered, _ := json.Marshal(configOptions(l.agent)) // plain data always marshals
 	l.server.workers.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
+		known := make(chan bool, 1)
+		var fetch sync.WaitGroup
+		fetch.Go(func() { known <- l.agent.Catalogue().Fetch(ctx) })
+		defer fetch.Wait()
 		defer cancel()
-		go func() {
-			select {
-			case <-l.done:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-		if l.agent.Catalogue().Fetch(ctx) && ctx.Err() == nil {
+		select {
+		case <-l.done:
+		case <-known:
 			l.viewMu.Lock()
 			defer l.viewMu.Unlock()
-			l.sendOptions()
+			if now, _ := json.Marshal(configOptions(l.agent)); !bytes.Equal(now, answered) {
+				l.sendOptions()
+			}
 		}
 	})
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -464,5 +466,39 @@ func TestAnEscalationIsAskedOnce(t *testing.T) {
 		if out := string(c.calls(s)[0].RawOutput); !allow && !strings.Contains(out, `the user rejected escalating this command to \"danger-full-access\"`) {
 			t.Error(out)
 		}
+	}
+}
+
+// A slow list of models holds nobody up: it is shown when it comes.
+func TestALateListOfModelsIsShown(t *testing.T) {
+	let := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/models") {
+			http.NotFound(w, r)
+			return
+		}
+		<-let
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"first","object":"model"},{"id":"second","object":"model"}]}`)
+	}))
+	t.Cleanup(server.Close)
+	c := start(t, setup{
+		config: fmt.Sprintf("model: {provider: openai, name: first, base_url: %q, api_key_env: TEST_KEY}\n", server.URL), env: []string{"TEST_KEY=k"},
+	})
+	s, at := openWith(c, nil)
+	if n := len(at.ConfigOptions[0].Options); n != 1 {
+		t.Errorf("%d models before there is a list", n)
+	}
+	second := `["openai","second"]`
+	if f := c.setOption(s, "model", second); f.Error == nil {
+		t.Error("a model was chosen that is not known yet")
+	}
+	close(let)
+	c.wait("the list of models", func(fs []frame) bool {
+		return slices.ContainsFunc(fs, func(f frame) bool {
+			return strings.Contains(string(f.Params), "config_option_update") && strings.Contains(string(f.Params), `"name":"second"`)
+		})
+	})
+	if f := c.setOption(s, "model", second); settingsOf(t, f.Result).value("model") != second {
+		t.Errorf("%s %+v", f.Result, f.Error)
 	}
 }
