@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,11 +11,35 @@ import (
 
 // rustExpression writes the query in the syntax of ripgrep, so that it finds
 // every file that the query does. Finding more is no harm: what it finds is
-// searched again. false means that there is no such expression.
+// searched again. false means that there is no such expression, or no use for one:
+// what can match an empty text is nearly everywhere, and ripgrep does not count an
+// empty match at the end of a file.
 func (q *query) rustExpression() (string, bool) {
+	if mayBeEmpty(q.tree) {
+		return "", false
+	}
 	var b strings.Builder
 	ok := writeRust(&b, q.tree)
 	return b.String(), ok
+}
+
+// mayBeEmpty says whether a match need not have any characters.
+func mayBeEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune) == 0
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return false
+	case syntax.OpCapture, syntax.OpPlus:
+		return mayBeEmpty(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min == 0 || mayBeEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(s *syntax.Regexp) bool { return !mayBeEmpty(s) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, mayBeEmpty)
+	}
+	return true
 }
 
 // anyByte also matches what is no UTF-8, which package regexp takes for U+FFFD.
@@ -89,11 +114,11 @@ func write(b *strings.Builder, s string) bool {
 }
 
 func writeRune(b *strings.Builder, r rune, fold bool) {
+	if r == utf8.RuneError {
+		b.WriteString(`(?:\x{FFFD}|` + anyByte + `)`)
+		return
+	}
 	if !fold {
-		if r == utf8.RuneError {
-			b.WriteString(`(?:\x{FFFD}|` + anyByte + `)`)
-			return
-		}
 		fmt.Fprintf(b, `\x{%X}`, r)
 		return
 	}
