@@ -152,3 +152,31 @@ func TestHooksOfAWorkspaceNeedConsent(t *testing.T) {
 		t.Error("hooks that are no more allowed ran")
 	}
 }
+
+// A hook's question goes the way of every question: to the person, unless the
+// preset never asks.
+func TestAHookAsks(t *testing.T) {
+	output := `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"sure?"}}`
+	file := hookFile(t, "PreToolUse", "read", "echo '"+output+"'")
+	for _, tt := range []struct {
+		name, preset string
+		asked        int
+		status       string
+	}{
+		{"the person", "workspace-write", 1, "completed"},
+		{"nobody", "danger-full-access", 0, "failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cwd, asked := t.TempDir(), 0
+			write(t, filepath.Join(cwd, "hooks.json"), file)
+			c := start(t, setup{config: "model:\n  provider: local\npermissions:\n  preset: " + tt.preset + "\nhooks:\n  claude_code: hooks.json\n", cwd: cwd})
+			c.permit = func(json.RawMessage) string { asked++; return "allow_once" }
+			s := c.open(nil)
+			c.prompt(s, tool("read", map[string]any{"file_path": "hooks.json"}))
+			calls := c.calls(s)
+			if asked != tt.asked || len(calls) != 1 || calls[0].Status != tt.status {
+				t.Errorf("asked %d times, %+v", asked, calls)
+			}
+		})
+	}
+}

@@ -10,9 +10,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -401,4 +403,25 @@ func TestProblemsOfFilesAreReported(t *testing.T) {
 	if r := w.call(""); r.IsError() {
 		t.Errorf("the call fails: %s", r.Text())
 	}
+}
+
+func TestWhatAHookLeavesRunningEndsWithIt(t *testing.T) {
+	w := newWorld(t, hook(PreToolUse, "sleep 60 >/dev/null 2>&1 & echo $! > pid"))
+	if r := w.call(""); r.IsError() {
+		t.Fatal(r.Text())
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(w.file("pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 { // until whoever inherits it has reaped it
+		if syscall.Kill(pid, 0) != nil {
+			return
+		}
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("a process of a hook lives on")
 }
