@@ -74,7 +74,7 @@ func TestDenialSuspectsWords(t *testing.T) {
 		// Only known when they run.
 		`git zz`, `git sub foreach x`, `git config alias.zz "$x"`, `git config "$k" v`, `git push "$x"`, `git fetch $x`, `git clone "$x" y`, `git rebase "$b"`, `git $x status`, `git -C "$d" zz`, `git grep "$x"`,
 		`find . -name x $(echo -exec rm {} +)`, `find . $x`, `find . "$@"`, `find . "$x" rm {} +`, `find . "$x" "$y" z`, `find *`, `tar $x`, `tar -xf "$x"`, `tar cf a *`, `split "$x" y`, `split *`, `split --fil"$x" y`, `split "--$x" y`, `split --filter="$x" y`, `rsync "$x" a b`, `rsync -$x a b`, `sort "$x"`, `go test $x ./...`, `go test "$x"`, `scp "$x" h:`, `fd "$x"`, `xargs split "$x"`,
-		`awk "$x" f`, `python -c "$x"`, `make $x`, `make "$@"`, `tool "$x"`, `npm run $x`, `docker build "$x"`, "python <<E\n$x\nE",
+		`awk "$x" f`, `python -c "$x"`, `make $x`, `make "$@"`, `tool "$x"`, `npm run $x`, `docker build "$x"`, `echo x | make -f - y`, `echo x | python3 -`, `echo x | perl`, `echo x | sed -f /dev/stdin y`, `node < f`, "python <<E\n$x\nE",
 	} {
 		if got := hit(t, "rm *", text); got == Miss {
 			t.Errorf("%q: Miss\n%v", text, Parse(text).Commands)
@@ -108,7 +108,7 @@ EOF`, `bash script.sh`, `make clean`, `find . -name rm`, `git log --oneline`, `e
 		`split x rm`, `split -- "$x" y`, `split "./$x" y`, `sort --reverse rm`, `sort -t "." f`, `sort --key="$k" f`, `tar -czf rm.tgz rm`, `tar -xf a -C rm`, `rsync -av rm b`, `scp rm h:rm`, `go test ./rm`, `go test -run rm ./...`, `go build -o rm .`, `rg rm`, `man -k rm`,
 		`find . -name "$x"`, `find "$d" -name x`, `find . -type f -newer "$f" -print`, `find "src/$d" "lib/$d"`, `fd rm`,
 		`git log "$x"`, `git add "$f"`, `git add *`, `git commit -m "$m"`, `git checkout "$b"`, `git diff "$a" "$b"`, `git push origin rm`, `git push -- origin "$b"`, `git grep -n rm`, `git grep --or -e rm`, `git clone a rm`, `git config user.name rm`, `git config --get alias.zz`, `git -C "x" log -- rm`, `git show HEAD:rm`, `git stash push rm`,
-		`docker rm x`, `npm rm x`, `cargo rm x`, `hg rm x`, `svn rm x`, `brew rm x`, `docker run --rm img`, `curl "$u"`, `mkdir -p "$d"`, `cp "$a" "$b"`, `kill $!`, `exit $?`, `f() { cat "$1"; }; f "$x"`, `sed -n 5p rm.txt`, `awk '{print $1}' f`, `python x.py --form y`, `make all`, `make rm`, `pytest "$f"`, `./run.sh farm`, `printf '%s' "$x"`, `test -f "$x"`, `/usr/bin/grep rm "$x"`, `A=rm ls`, `RM=1 make`, `echo "$x" | wc -l`,
+		`docker rm x`, `npm rm x`, `cargo rm x`, `hg rm x`, `svn rm x`, `brew rm x`, `docker run --rm img`, `curl "$u"`, `mkdir -p "$d"`, `cp "$a" "$b"`, `kill $!`, `exit $?`, `f() { cat "$1"; }; f "$x"`, `sed -n 5p rm.txt`, `awk '{print $1}' f`, `python x.py --form y`, `make all`, `make rm`, `python --version`, `python -m x`, `perl -pe x f`, `sed -n p`, `pytest "$f"`, `./run.sh farm`, `printf '%s' "$x"`, `test -f "$x"`, `/usr/bin/grep rm "$x"`, `A=rm ls`, `RM=1 make`, `echo "$x" | wc -l`,
 	} {
 		if got := hit(t, "rm *", text); got != Miss {
 			t.Errorf("%q: %v, want Miss", text, got)

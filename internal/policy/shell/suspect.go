@@ -77,11 +77,37 @@ func (p *parsing) suspect(c *Command, from int) {
 			}
 		}
 	}
+	if readsProgram(c.words) {
+		p.possible(c.words[0].String() + " reads its program from standard input")
+	}
 	if unknown {
 		p.possible(c.words[0].String() + " may run what is only known when it runs")
 	}
 	p.mention(texts)
 }
+
+// readsProgram says whether an interpreter takes its program from standard
+// input: it is told so, or it is given none.
+func readsProgram(words []word) bool {
+	name := program(words[0])
+	if !isInterpreter(name) {
+		return false
+	}
+	given := false
+	for _, w := range words[1:] {
+		text, static := w.static()
+		switch {
+		case text == "-" || strings.HasPrefix(text, "/dev/stdin") || strings.HasPrefix(text, "/dev/fd/") || strings.HasPrefix(text, "/proc/"):
+			return true
+		case !static || !strings.HasPrefix(text, "-") || len(text) > 2 && text[1] != '-' || slices.Contains([]string{"-V", "-v", "-h", "--version", "--help"}, text):
+			given = true // an operand, or an option that holds one
+		}
+	}
+	return !given && slices.Contains(stdinInterpreters, strings.TrimRight(name, "0123456789."))
+}
+
+// stdinInterpreters run what they read when they are given nothing else.
+var stdinInterpreters = strings.Fields("python pypy perl ruby php node nodejs lua luajit tclsh julia r guile racket ed ex sqlite psql mysql mongo gdb bc dc m4 osascript pwsh ftp lftp")
 
 // mention adds what may be the names of programs in some texts.
 func (p *parsing) mention(texts []string) {
