@@ -281,6 +281,47 @@ log: {file: x}
 
 // A rule in a broken workspace file might have been a denial, so the file is
 // not passed over.
+func TestByteOrderMark(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.userFile, "\ufeffmodel: {provider: local}\n")
+	if c := w.load(Flags{}); c.Model.Provider != "local" {
+		t.Errorf("%+v", c.Model)
+	}
+	w.write(w.userFile, "\ufeff")
+	w.load(Flags{})
+	w.write(w.userFile, "\ufeffmodle: {}\n")
+	if _, err := Load(w.options(Flags{})); err == nil || !strings.Contains(err.Error(), `config.yaml:1: unknown key "modle"; did you mean "model"?`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRulesAboutUnknownToolsWarn(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.userFile, "permissions:\n  rules:\n"+
+		"    - {tool: Bash, match: \"rm *\", decision: deny}\n"+
+		"    - {tool: bash, decision: ask}\n"+
+		"    - {tool: wirte, decision: ask}\n"+
+		"    - {tool: mcp__x__y, decision: allow}\n"+
+		"    - {tool: \"web_*\", decision: ask}\n"+
+		"    - {tool: frobnicate, decision: ask}\n")
+	c := w.load(Flags{})
+	var got []string
+	for _, x := range c.Warnings {
+		got = append(got, strings.TrimPrefix(x.String(), w.userFile))
+	}
+	want := []string{
+		`:3: permissions.rules: no tool is called "Bash"; did you mean "bash"?`,
+		`:5: permissions.rules: no tool is called "wirte"; did you mean "write"?`,
+		`:8: permissions.rules: no tool of this program is called "frobnicate", so the rule has no effect on it; its tools are ` + strings.Join(ToolNames, ", "),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if len(c.Permissions.Rules) != 6 {
+		t.Errorf("%d rules", len(c.Permissions.Rules))
+	}
+}
+
 func TestBrokenWorkspaceFileFails(t *testing.T) {
 	w := newWorld(t)
 	file := filepath.Join(w.work, WorkspaceFile)

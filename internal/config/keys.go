@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -64,6 +65,18 @@ func path(name, initial, doc string, at func(*Config) *string) *key {
 		v = resolvePath(v, r.dir, r.home)
 		return func(c *Config) { *at(c) = v }, err
 	}}
+}
+
+// filled refuses the empty text for a key that has no use for it.
+func (k *key) filled() *key {
+	read := k.read
+	k.read = func(r *reader, n *node) (change, error) {
+		if n.kind == kindString && strings.TrimSpace(n.text) == "" {
+			return nil, errors.New("must not be empty; leave the key out for the default")
+		}
+		return read(r, n)
+	}
+	return k
 }
 
 func count(name, initial string, limit int, doc string, at func(*Config) *int) *key {
@@ -166,7 +179,7 @@ func tree() *key {
 		serversKey(),
 		pluginsKey(),
 		section("sessions",
-			path("dir", "$XDG_STATE_HOME/dsh-acp/sessions", "Where session logs are kept.", func(c *Config) *string { return &c.Sessions.Dir }),
+			path("dir", "$XDG_STATE_HOME/dsh-acp/sessions", "Where session logs are kept.", func(c *Config) *string { return &c.Sessions.Dir }).filled(),
 		),
 		section("limits",
 			size("max_line_bytes", "64MiB", 4096, "Longest message of a client, at least 4KiB. A longer one is skipped and answered with an error.",

@@ -152,9 +152,10 @@ func rulesKey() *key {
 			var rules []Rule
 			err := readList(n, "rules", func(item *node) error {
 				rule := Rule{Origin: r.origin(item.line)}
+				match := item
 				err := fields(item, "a rule such as {tool: bash, match: \"git push*\", decision: ask}", map[string]func(*node) error{
 					"tool":   into(&rule.Tool),
-					"match":  into(&rule.Match),
+					"match":  func(n *node) error { match = n; return into(&rule.Match)(n) },
 					"reason": into(&rule.Reason),
 					"decision": func(n *node) (err error) {
 						rule.Decision, err = parseEnum(n, Decisions)
@@ -170,6 +171,12 @@ func rulesKey() *key {
 					return fmt.Errorf("a rule needs a decision: %s", strings.Join(Decisions, ", "))
 				case len(rule.Match) > maxMatchBytes || len(rule.Tool) > maxMatchBytes:
 					return fmt.Errorf("a pattern has at most %d bytes", maxMatchBytes)
+				}
+				if err := checkMatch(rule.Tool, rule.Match); err != nil {
+					return at(match, err)
+				}
+				if odd := unknownTool(rule.Tool); odd != "" {
+					r.warn(item.line, "permissions.rules", odd)
 				}
 				if !r.workspace {
 					rules = append(rules, rule)

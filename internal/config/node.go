@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,6 +58,7 @@ type entry struct {
 
 // parse reads one YAML document. A file without content gives an empty mapping.
 func parse(name string, data []byte) (root *node, err error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors put a byte order mark first
 	if len(data) > maxFileBytes {
 		return nil, &Error{File: name, Message: fmt.Sprintf("the file has more than %d bytes; a configuration is smaller", maxFileBytes)}
 	}

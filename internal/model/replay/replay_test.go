@@ -184,6 +184,7 @@ func TestUnreadableFiles(t *testing.T) {
 		{"no message", Config{Script: good, Override: write("s.json", `[{"kind":"throw","chunks":[]}]`)}, `"message"`},
 		{"bad chunk", Config{Script: good, Override: write("t.json", `[{"kind":"chunks","chunks":[{"type":"usage"}]}]`)}, "chunks[0]: usage chunk"},
 		{"no finish", Config{Script: good, Override: write("u.json", `[{"kind":"chunks","chunks":[]}]`)}, "no finish"},
+		{"chunks after the finish", Config{Script: good, Override: write("v.json", `[{"kind":"chunks","chunks":[{"type":"finish","reason":{"kind":"stop"}},{"type":"text-delta","index":0,"text":"x"}]}]`)}, "entry 1: chunks follow the finish: chunks[0] ends"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

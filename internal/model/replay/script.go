@@ -120,9 +120,15 @@ func group(events []session.Event) []entry {
 
 // check marks an entry of chunks that does not end with finish.
 func (e *entry) check() {
-	if e.broken == nil && (len(e.chunks) == 0 || e.chunks[len(e.chunks)-1].Type != model.ChunkFinish) {
-		e.broken = errors.New("the recorded answer has no finish (it was cancelled or failed): use model.replay.override to say how it goes")
+	if e.broken != nil || len(e.chunks) > 0 && e.chunks[len(e.chunks)-1].Type == model.ChunkFinish {
+		return
 	}
+	finish := slices.IndexFunc(e.chunks, func(c model.Chunk) bool { return c.Type == model.ChunkFinish })
+	if finish < 0 {
+		e.broken = errors.New("the recorded answer has no finish (it was cancelled or failed): use model.replay.override to say how it goes")
+		return
+	}
+	e.broken = fmt.Errorf("chunks follow the finish: chunks[%d] ends the answer, and %d come after it; remove them, or make them an entry of their own", finish, len(e.chunks)-1-finish)
 }
 
 // loadOverride reads an array of entries that stands for the primary script.
