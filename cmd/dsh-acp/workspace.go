@@ -29,18 +29,25 @@ func (a *app) registerSkills(global *registry.Scope) error {
 // the listeners that keep its context useful. No file is read here.
 func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *registry.Scope) error {
 	h := log.Header()
-	ws := workspace.New(workspace.Options{Cwd: h.Cwd, Opened: time.Now(), Logger: a.logger})
+	ws := workspace.New(workspace.Options{Agent: h.ID, Cwd: h.Cwd, Opened: time.Now(), Logger: a.logger})
 	guard := &repeat.Guard{}
-	for _, ev := range log.Events() {
-		if ev.Type == session.TypeContextMessage {
-			ws.Restore(ev.Data)
-		}
-	}
-	log.Subscribe(func(ev session.Event) {
-		if ev.Type == session.TypeUserMessage || ev.Type == session.TypeSteeringMessage {
+	follow := func(ev session.Event) {
+		switch ev.Type {
+		case session.TypeContextMessage:
+			ws.Logged(ev.Seq, ev.Data)
+		case session.TypeUserMessage, session.TypeSteeringMessage:
 			guard.Reset(h.ID)
 		}
-	})
+		start, ok := ev.SurfaceOp.Get("start").Int64()
+		end, ok2 := ev.SurfaceOp.Get("end").Int64()
+		if ok && ok2 {
+			ws.Replaced(start, end)
+		}
+	}
+	before, _ := log.SubscribeFrom(follow)
+	for _, ev := range before {
+		follow(ev)
+	}
 	if err := ws.Install(scope, a.pipeline); err != nil {
 		return err
 	}

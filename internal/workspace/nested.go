@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -27,38 +28,45 @@ var touches = map[string]string{
 	"glob": "path", "grep": "path", "bash": "workdir",
 }
 
-// seen is what one agent was told of nested files.
-type seen struct {
-	scopes map[string]bool // as the log has them: folder, NUL, file name
-	files  map[string]bool // without links
-	bytes  int
+// seen is what one agent was told of nested files, by scope as the log has it:
+// folder, NUL, file name.
+type seen map[string]told
+
+// told is one file that an agent was told of.
+type told struct {
+	real  string // without links; "" when it is not known
+	bytes int    // that it takes in the conversation
+	seq   int64  // of its event in the session's log; -1 while there is none
 }
 
-func (s *seen) add(scope, real string, bytes int) {
-	if s.scopes == nil {
-		s.scopes, s.files = map[string]bool{}, map[string]bool{}
+func (s seen) has(real string) bool {
+	for _, t := range s {
+		if t.real == real && real != "" {
+			return true
+		}
 	}
-	s.scopes[scope] = true
-	if real != "" {
-		s.files[real] = true
-	}
-	s.bytes += bytes
+	return false
 }
 
-func (s *seen) clone() *seen {
-	c := &seen{bytes: s.bytes}
-	for k := range s.scopes {
-		c.add(k, "", 0)
+func (s seen) bytes() (n int) {
+	for _, t := range s {
+		n += t.bytes
 	}
-	for k := range s.files {
-		c.files[k] = true
-	}
-	return c
+	return n
 }
 
-// Restore takes note of a context/message event's data from the log of a
-// session that is opened again: what it announced is not announced twice.
-func (w *Workspace) Restore(data jsonvalue.Value) {
+// of gives what an agent was told. The caller holds w.mu.
+func (w *Workspace) of(agent string) seen {
+	if w.seen[agent] == nil {
+		w.seen[agent] = seen{}
+	}
+	return w.seen[agent]
+}
+
+// Logged takes note of the data of a context/message event in the session's log,
+// as it is appended or when a session is opened again: what it announced is not
+// announced twice.
+func (w *Workspace) Logged(seq int64, data jsonvalue.Value) {
 	if data.Get("source").GetString("plugin") != plugin {
 		return
 	}
@@ -69,14 +77,28 @@ func (w *Workspace) Restore(data jsonvalue.Value) {
 	if blocks, err := content.ListFromValue(data.Get("content")); err == nil {
 		size = len(content.JoinText(blocks))
 	}
+	s := w.of(w.agent)
 	for _, c := range data.Get("meta").Get("changes").Elements() {
-		real, err := filepath.EvalSymlinks(filepath.Join(w.cwd, filepath.FromSlash(c.GetString("path"))))
-		if err != nil {
-			real = ""
+		scope := c.GetString("scope")
+		t, known := s[scope]
+		if !known {
+			t.bytes, size = size, 0
+			if real, err := filepath.EvalSymlinks(filepath.Join(w.cwd, filepath.FromSlash(c.GetString("path")))); err == nil {
+				t.real = real
+			}
 		}
-		w.restored.add(c.GetString("scope"), real, size)
-		size = 0
+		t.seq = seq
+		s[scope] = t
 	}
+}
+
+// Replaced takes note that the events start to end of the session's log were
+// replaced in the model's context, by a summary for instance: the files that
+// they announced are announced again when their folders are touched.
+func (w *Workspace) Replaced(start, end int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.of(w.agent), func(_ string, t told) bool { return t.seq >= start && t.seq <= end })
 }
 
 // discover is a post-execute listener: a call that worked in a folder brings
@@ -117,23 +139,19 @@ func (w *Workspace) nested(agent, path string) []registry.Context {
 	if w.loaded == nil {
 		w.refresh() // no prompt was put together yet
 	}
-	told := w.seen[agent]
-	if told == nil {
-		told = w.restored.clone()
-		w.seen[agent] = told
-	}
+	known := w.of(agent)
 	var out []registry.Context
 	for _, dir := range dirs {
 		for _, name := range fileNames {
 			scope := w.label(dir) + "\x00" + name
-			if told.scopes[scope] {
+			if _, ok := known[scope]; ok {
 				continue
 			}
-			f, ok := w.read(filepath.Join(dir, name), min(maxFile, maxNested-told.bytes))
-			if !ok || f.real != "" && (w.loaded[f.real] || told.files[f.real]) {
+			f, ok := w.read(filepath.Join(dir, name), min(maxFile, maxNested-known.bytes()))
+			if !ok || f.real != "" && (w.loaded[f.real] || known.has(f.real)) {
 				continue
 			}
-			told.add(scope, f.real, len(f.text))
+			known[scope] = told{real: f.real, bytes: len(f.text), seq: -1}
 			out = append(out, announcement(w.label(dir), scope, f))
 		}
 	}

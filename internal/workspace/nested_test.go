@@ -90,10 +90,10 @@ func TestNestedFiles(t *testing.T) {
 		w := newWorld(t, filepath.Join(dir, "cwd"))
 		told := w.call("read", "file_path", "a/b/c/x.go")
 		w = newWorld(t, filepath.Join(dir, "cwd"))
-		for _, c := range told {
-			w.ws.Restore(c.ToValue())
+		for i, c := range told {
+			w.ws.Logged(int64(i), c.ToValue())
 		}
-		w.ws.Restore(registry.Context{Content: []content.Block{content.Text("unrelated")}}.ToValue())
+		w.ws.Logged(99, registry.Context{Content: []content.Block{content.Text("unrelated")}}.ToValue())
 		if got := labels(w.call("read", "file_path", "a/b/c/x.go")); len(got) > 0 {
 			t.Errorf("again: %q", got)
 		}
@@ -101,6 +101,36 @@ func TestNestedFiles(t *testing.T) {
 			t.Errorf("a new one: %q", got)
 		}
 	})
+}
+
+// When the events that announced files leave the model's context, for a summary
+// say, the files are announced again where they matter; the others are not.
+func TestAfterASummary(t *testing.T) {
+	dir := project(t)
+	for _, name := range []string{"a", "b", "c"} {
+		write(t, filepath.Join(dir, name, "AGENTS.md"), name)
+	}
+	w := newWorld(t, dir)
+	for i, name := range []string{"a", "b"} {
+		for _, c := range w.call("read", "file_path", name+"/x") {
+			w.ws.Logged(int64(10*i+10), c.ToValue())
+		}
+	}
+	unlogged := w.call("read", "file_path", "c/x")
+	w.ws.Replaced(0, 15)
+	for _, c := range []struct {
+		path string
+		want []string
+	}{{"a/x", []string{"a/AGENTS.md"}}, {"a/x", nil}, {"b/x", nil}, {"c/x", nil}} {
+		if got := labels(w.call("read", "file_path", c.path)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.path, got, c.want)
+		}
+	}
+	w.ws.Logged(30, unlogged[0].ToValue())
+	w.ws.Replaced(30, 30)
+	if got := w.call("read", "file_path", "c/x"); len(got) != 1 {
+		t.Errorf("c: %q", labels(got))
+	}
 }
 
 // The message is that of the recorded logs.

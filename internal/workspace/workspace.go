@@ -26,6 +26,8 @@ const (
 
 // Options describe one session's workspace.
 type Options struct {
+	// Agent is the session's own agent, whose log Logged and Replaced speak of.
+	Agent string
 	// Cwd is the session's working directory, absolute.
 	Cwd string
 	// Opened is when the session was opened; its date is told to the model.
@@ -38,6 +40,7 @@ type Options struct {
 // use.
 type Workspace struct {
 	opened time.Time
+	agent  string
 	given  string // the working directory as the client wrote it
 	log    *slog.Logger
 
@@ -48,13 +51,12 @@ type Workspace struct {
 	describe sync.Once
 	env      string // the environment section
 
-	mu       sync.Mutex
-	sight    string          // what the instruction files looked like when they were read
-	section  string          // the instructions section for that
-	loaded   map[string]bool // the files in it, without links
-	warned   map[string]bool
-	seen     map[string]*seen // by agent: what it was told of nested files
-	restored seen             // what the log says was told
+	mu      sync.Mutex
+	sight   string          // what the instruction files looked like when they were read
+	section string          // the instructions section for that
+	loaded  map[string]bool // the files in it, without links
+	warned  map[string]bool
+	seen    map[string]seen // by agent: what it was told of nested files
 }
 
 // New describes a workspace. It touches no file.
@@ -63,8 +65,8 @@ func New(o Options) *Workspace {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Workspace{
-		opened: o.Opened, given: filepath.Clean(o.Cwd), log: o.Logger,
-		warned: map[string]bool{}, seen: map[string]*seen{},
+		opened: o.Opened, agent: o.Agent, given: filepath.Clean(o.Cwd), log: o.Logger,
+		warned: map[string]bool{}, seen: map[string]seen{},
 	}
 }
 

@@ -54,7 +54,7 @@ func newWorld(t testing.TB, cwd string) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, pipe: pipe, scope: reg.Global().Child("s"), log: &bytes.Buffer{}}
-	w.ws = New(Options{Cwd: cwd, Opened: opened, Logger: slog.New(slog.NewTextHandler(w.log, nil))})
+	w.ws = New(Options{Agent: "s", Cwd: cwd, Opened: opened, Logger: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err := w.ws.Install(w.scope, pipe); err != nil {
 		t.Fatal(err)
 	}
