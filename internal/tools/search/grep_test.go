@@ -187,20 +187,24 @@ func TestCancel(t *testing.T) {
 		{"pattern": `\bx*`, "multiline": true},
 		{"pattern": "zzz"},
 	} {
-		ctx, cancel := context.WithCancel(context.Background())
-		var began time.Time
-		time.AfterFunc(20*time.Millisecond, func() { began = time.Now(); cancel() })
-		r := f.doCtx(ctx, "grep", a)
-		<-ctx.Done()
-		took := time.Since(began)
 		limit := 100 * time.Millisecond
 		if raceEnabled {
 			limit *= 10
 		}
-		if r.err != nil && !errors.Is(r.err, context.Canceled) {
-			t.Errorf("%v: %v", a, r.err)
+		// A busy machine may be late by itself, but not every time.
+		took := limit + 1
+		for try := 0; try < 5 && took > limit; try++ {
+			ctx, cancel := context.WithCancel(context.Background())
+			var began time.Time
+			time.AfterFunc(20*time.Millisecond, func() { began = time.Now(); cancel() })
+			r := f.doCtx(ctx, "grep", a)
+			<-ctx.Done()
+			took = time.Since(began)
+			if r.err != nil && !errors.Is(r.err, context.Canceled) {
+				t.Errorf("%v: %v", a, r.err)
+			}
+			t.Logf("%v: cancelled %v, %v later", a, r.err != nil, took)
 		}
-		t.Logf("%v: cancelled %v, %v later", a, r.err != nil, took)
 		if took > limit {
 			t.Errorf("%v: ended %v after it was cancelled", a, took)
 		}

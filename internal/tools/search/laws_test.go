@@ -122,10 +122,8 @@ func TestLinesOverPieces(t *testing.T) {
 			}
 			b.WriteString("\n")
 		}
-		if expression == `\bneedle\b` || expression != "" {
-			if got := numbersOf(searchText(t, dir, q, b.String())); !slices.Equal(got, want[:min(len(want), 1000)]) {
-				t.Errorf("%s: %d lines, want %d", expression, len(got), len(want))
-			}
+		if got := numbersOf(searchText(t, dir, q, b.String())); !slices.Equal(got, want[:min(len(want), 1000)]) {
+			t.Errorf("%s: %d lines, want %d", expression, len(got), len(want))
 		}
 	}
 }
@@ -174,7 +172,7 @@ func TestAutomatonForgets(t *testing.T) {
 	a := newAutomaton(q.prog)
 	seed := uint32(1)
 	var text []byte
-	for range 60_000 {
+	for range 20_000 {
 		seed = seed*1664525 + 1013904223
 		text = append(text, "ab"[seed>>31])
 	}

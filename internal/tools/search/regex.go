@@ -19,6 +19,7 @@ type query struct {
 	prog      *syntax.Prog
 	line      *regexp.Regexp // of a line, without multiline
 	literal   []byte         // what every match has in it; nil when not known
+	rare      []byte         // its end, from the byte on that is found least often
 	exact     bool           // a line matches when it has the literal in it
 
 	// With multiline: the first match of a file, and the first behind a place
@@ -56,6 +57,7 @@ func compileQuery(pattern string, ignoreCase, multiline bool) (*query, error) {
 	}
 	if literal := required(again); !strings.ContainsRune(literal, utf8.RuneError) {
 		q.literal = []byte(literal)
+		q.rare = rarest(q.literal)
 		q.exact = again.Op == syntax.OpLiteral && literal != ""
 	}
 	if !multiline {
@@ -163,4 +165,24 @@ func required(re *syntax.Regexp) string {
 		return best
 	}
 	return ""
+}
+
+// common are the bytes of most texts, the most frequent first.
+const common = " etaoinrslcudpmhgfy\t\nbv._w(),:;=-/\"0'1xk2{}[]3*"
+
+// rarest is the end of a literal that begins with the byte which is likely to be
+// the rarest in texts: what is looked for first decides how fast it goes. A few
+// bytes are always left, so that few lines have them by chance.
+func rarest(literal []byte) []byte {
+	best, rank := 0, -1
+	for i, c := range literal[:max(len(literal)-2, 0)] {
+		r := strings.IndexByte(common, c)
+		if r < 0 {
+			r = len(common)
+		}
+		if r > rank {
+			best, rank = i, r
+		}
+	}
+	return literal[best:]
 }

@@ -29,18 +29,13 @@ func needRipgrep(t testing.TB) string {
 	return rg
 }
 
-// realTree is a tree that nobody made for this test: the sources of Go's own
-// packages, or of this program.
+// realTree is a tree that nobody made for this test: the sources of this program.
 func realTree(t testing.TB) string {
-	for _, dir := range []string{filepath.Join(runtime.GOROOT(), "src", "net"), filepath.Join("..", "..")} {
-		if dir, err := filepath.Abs(dir); err == nil {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				return dir
-			}
-		}
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Skip("there is no tree to search")
-	return ""
+	return dir
 }
 
 // With ripgrep or without, the answer is the same, to the byte.
@@ -54,7 +49,7 @@ func TestSameAnswerWithRipgrep(t *testing.T) {
 	for _, a := range []args{
 		{"pattern": "func"},
 		{"pattern": "nosuchtextanywhere"},
-		{"pattern": `func \w+Conn\(`, "limit": 2000},
+		{"pattern": `func \w+Call\(`, "limit": 2000},
 		{"pattern": `^package \w+$`, "output_mode": "count"},
 		{"pattern": `\bTODO\b`, "context": 2},
 		{"pattern": "http", "ignore_case": true, "output_mode": "files_with_matches"},

@@ -178,7 +178,7 @@ func (s *scanner) piece(data []byte, number int, w wish, out *found) {
 // it stands; -1 when there is none.
 func (s *scanner) candidate(data []byte, at int) (begin, end int) {
 	for at < len(data) {
-		if s.literal == nil || len(s.literal) == 0 {
+		if len(s.literal) == 0 {
 			c := s.auto.begin()
 			i := s.auto.find(&c, data[at:], true)
 			if i < 0 {
@@ -189,11 +189,15 @@ func (s *scanner) candidate(data []byte, at int) (begin, end int) {
 			}
 			return lineAt(data, at+i)
 		}
-		i := bytes.Index(data[at:], s.literal)
+		i := bytes.Index(data[at:], s.rare)
 		if i < 0 {
 			return -1, 0
 		}
 		begin, end = lineAt(data, at+i)
+		if !bytes.Contains(data[begin:end], s.literal) {
+			at = end + 1
+			continue
+		}
 		if s.exact {
 			return begin, end
 		}
