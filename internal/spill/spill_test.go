@@ -32,7 +32,7 @@ type world struct {
 	scope *registry.Scope
 }
 
-func newWorld(t *testing.T, limit int64) *world {
+func newWorld(t *testing.T, limit int64, before ...pipeline.PostFunc) *world {
 	t.Helper()
 	reg, err := registry.New(registry.Options{})
 	if err != nil {
@@ -72,6 +72,11 @@ func newWorld(t *testing.T, limit int64) *world {
 			},
 		})
 		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range before {
+		if _, err := w.pipe.OnPostExecute(w.scope, f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,13 +191,9 @@ func TestOtherListenersComeFirst(t *testing.T) {
 		{"another value", pipeline.Accept().WithValue(jsonvalue.String(strings.Repeat("other ", 500))), false},
 		{"blocked", pipeline.Block(content.Text(strings.Repeat("other ", 500))), false},
 	} {
-		w := newWorld(t, 800)
-		_, err := w.pipe.OnPostExecute(w.scope, func(context.Context, *registry.Execution, *registry.Result, pipeline.PostNext) (pipeline.PostDecision, error) {
+		w := newWorld(t, 800, func(context.Context, *registry.Execution, *registry.Result, pipeline.PostNext) (pipeline.PostDecision, error) {
 			return c.decide, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		got := w.call("print", long)
 		if m := notice.FindStringSubmatch(got.Text()); (m != nil) != c.spilled || !strings.HasPrefix(got.Text(), "other") {
 			t.Errorf("%s: %.200s", c.name, got.Text())

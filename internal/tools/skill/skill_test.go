@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -245,6 +246,14 @@ func TestTheListIsStable(t *testing.T) {
 	w.add(root, "a", "name: a\ndescription: About something else", "x")
 	if now := w.prompt(); !strings.Contains(now, "About something else") {
 		t.Errorf("an edited skill is not listed anew:\n%s", now)
+	}
+	dir := w.add(root, "a", "name: a\ndescription: About anything else", "xi") // as long as before
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, fileName), later, later); err != nil {
+		t.Fatal(err)
+	}
+	if now := w.prompt(); !strings.Contains(now, "About anything else") {
+		t.Errorf("a skill of the same length is not listed anew:\n%s", now)
 	}
 	if err := os.RemoveAll(filepath.Join(root, "skills", "a")); err != nil {
 		t.Fatal(err)
