@@ -302,15 +302,23 @@ func TestSettingsComeBackFromTheLog(t *testing.T) {
 	}{
 		{"nothing", nil, agent.Settings{Provider: "scripted", Model: "m", Preset: "middle", ToolMode: "native"}, ""},
 		{"all", []ev{
-			{session.TypePermissionPreset, session.Data("preset", "free")}, {session.TypeSandboxMode, session.Data("mode", "full")}, {session.TypeApprovalPolicy, session.Data("policy", "never")},
-			{session.TypePlanMode, session.Data("active", true)}, {agent.TypeToolMode, session.Data("mode", "both")}, asked,
+			{session.TypePermissionPreset, session.Data("preset", "free")},
+			{session.TypeSandboxMode, session.Data("mode", "full")},
+			{session.TypeApprovalPolicy, session.Data("policy", "never")},
+			{session.TypePlanMode, session.Data("active", true)},
+			{agent.TypeToolMode, session.Data("mode", "both")},
+			asked,
 		}, agent.Settings{Provider: "scripted", Model: "old", Preset: "free", Planning: true, ToolMode: "both"}, ""},
 		{"knobs without their preset", []ev{{session.TypeSandboxMode, session.Data("mode", "ro")}}, agent.Settings{Provider: "scripted", Model: "m", Preset: "strict", ToolMode: "native"}, ""},
 		{"knobs of no preset", []ev{{session.TypeSandboxMode, session.Data("mode", "custom")}}, agent.Settings{Provider: "scripted", Model: "m", Preset: "middle", ToolMode: "native"}, ""},
 		{"an unknown preset", []ev{{session.TypePermissionPreset, session.Data("preset", "nonsense")}}, agent.Settings{Provider: "scripted", Model: "m", Preset: "middle", ToolMode: "native"}, ""},
 		{"another provider", []ev{{session.TypeRequestHeader, session.Data("header", session.Data("config", session.Data("provider", "gone", "model", "old")))}}, agent.Settings{Provider: "scripted", Model: "m", Preset: "middle", ToolMode: "native"}, ""},
-		{"changed after the last request", []ev{asked, {session.TypePlanMode, session.Data("active", true)}},
-			agent.Settings{Provider: "scripted", Model: "old", Preset: "middle", Planning: true, ToolMode: "native"}, "The user switched this session to plan mode."},
+		{
+			"changed after the last request",
+			[]ev{asked, {session.TypePlanMode, session.Data("active", true)}},
+			agent.Settings{Provider: "scripted", Model: "old", Preset: "middle", Planning: true, ToolMode: "native"},
+			"The user switched this session to plan mode.",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, agent.Config{}, says("ok"))

@@ -66,8 +66,13 @@ func TestNestedFiles(t *testing.T) {
 			path string
 			want []string
 		}{
-			{"a/y.go", deep[:2]}, {"a/y.go", nil}, {"a/b/c/x.go", deep[2:]}, {"a/b/c/x.go", nil},
-			{"same/x.go", []string{"same/AGENTS.md"}}, {"other/x.go", nil}, {"same/loop/x.go", nil},
+			{"a/y.go", deep[:2]},
+			{"a/y.go", nil},
+			{"a/b/c/x.go", deep[2:]},
+			{"a/b/c/x.go", nil},
+			{"same/x.go", []string{"same/AGENTS.md"}},
+			{"other/x.go", nil},
+			{"same/loop/x.go", nil},
 		} {
 			if got := labels(w.call("read", "file_path", c.path)); !slices.Equal(got, c.want) {
 				t.Errorf("%d %s: %q, want %q", i, c.path, got, c.want)
