@@ -194,7 +194,12 @@ func (p *parsing) optionText(value string, depth int) {
 	if _, after, ok := strings.Cut(value, "="); ok && after != "" {
 		p.text(strings.TrimPrefix(after, "!"), depth+1, true)
 	}
-	if before, after, ok := strings.Cut(value, " "); ok && strings.HasSuffix(strings.ToLower(before), "command") {
-		p.text(after, depth+1, true) // ssh: -o "ProxyCommand …"
+	p.keyword(value, depth)
+}
+
+// keyword reads a setting of ssh, such as "ProxyCommand nc h 22".
+func (p *parsing) keyword(text string, depth int) {
+	if before, after, ok := strings.Cut(text, " "); ok && strings.HasSuffix(strings.ToLower(before), "command") {
+		p.text(strings.TrimPrefix(strings.TrimSpace(after), "="), depth+1, true)
 	}
 }

@@ -49,14 +49,14 @@ func TestDenialKnowsOptions(t *testing.T) {
 		`git clone -u 'rm victim;' . y`, `git clone -qu 'rm x' . y`, `git clone -u'rm x' . y`, `git clone --upload-pack 'rm x' a b`, `git clone --upload='rm x' a b`, `git clone --config core.sshCommand='rm x' a b`, `git clone --config=core.sshCommand='rm x' a b`, `git clone -c core.sshCommand='rm x' a b`, `git clone -ccore.sshCommand='rm x' a b`, `git clone --conf core.sshCommand='rm x' a b`, `git clone 'ext::rm x' y`,
 		`git pull --upload-p 'rm x'`, `git ls-remote --exec='rm x' y`, `git push --receive-pack='rm x' y`, `git push --rec 'rm x' y`, `git push --exec 'rm x' y`, `git archive --remote=y --exec='rm x' z`, `git rebase --exec='rm x' m`, `git rebase -x'rm x' m`, `git rebase -ix 'rm x' m`,
 		`git config alias.zz '!rm victim'`, `git config --global core.pager 'rm x'`, `git config --add alias.zz '!rm x'`, `git config set alias.zz '!rm x'`, `git -C x config core.editor rm`, `git -C x bisect run rm y`, `git --no-pager submodule foreach rm`, `git -c a=b submodule foreach 'rm x'`,
-		`split --filter='rm victim' victim`, `split --filter 'rm x' y`, `split --fil='rm x' y`, `split -n 2 --f 'rm x' y`, `/usr/bin/split --filter='rm x' y`,
+		`split --filter='rm victim' victim`, `split --filter 'rm x' y`, `split --fil='rm x' y`, `split --filter 'r\m' y`, `split --filter '"r"m' y`, `git clone -u '$(rm)' a b`, `split -n 2 --f 'rm x' y`, `/usr/bin/split --filter='rm x' y`,
 		`sort --compress-program=rm y`, `sort --compress-prog "rm x" y`, `sort --comp=rm y`,
 		`tar -F 'rm x' -cf a .`, `tar -cf a -F'rm x' .`, `tar -I rm -cf a .`, `tar -cIrm -f a .`, `tar cIf rm a .`, `tar cfI a rm .`, `tar --use-comp 'rm x' -cf a .`, `tar --to-c='rm x' -xf a`, `tar --checkpoint=1 --checkpoint-act=exec='rm x' -cf a b`, `tar --checkpoint-action 'exec=rm x' -cf a b`,
 		`rsync -e 'rm x' a b`, `rsync -ave 'rm x' a b`, `rsync -e'rm x' a b`, `rsync --rs='rm x' a b`, `rsync --rsync-path='rm x' a b`,
 		`scp -o ProxyCommand='rm x' a b`, `scp -oProxyCommand='rm x' a b`, `scp -o 'ProxyCommand rm x' a b`, `scp -S rm a b`, `sftp -D 'rm x' a`, `ssh -o ProxyCommand='rm x' h`, `ssh -oProxyCommand='rm x' h`, `ssh -o 'ProxyCommand rm x' h`, `ssh -o 'LocalCommand rm x' h`,
 		`go test -exec 'rm x' ./...`, `go test -exec='rm x' ./...`, `go test --exec 'rm x' ./...`, `go build -toolexec 'rm x' .`, `go vet -vettool=/bin/rm .`, `go run -exec rm ./x`,
 		`man -P 'rm x' ls`, `man --pager='rm x' ls`, `man -H'rm x' ls`, `wget --use-askpass=rm u`, `fd -Xrm`, `fd --exec=rm`, `zip -TT 'rm x' a b`, `rg --pre=rm x`, `cpio --rsh-command='rm x'`,
-		`sudo split --filter 'rm x' y`, `env git clone -u 'rm x' a b`, `xargs tar -I rm -cf a`, `timeout 5 sort --compress-prog 'rm x' y`,
+		`xargs ssh -o 'ProxyCommand rm x' h`, `env ssh -o'ProxyCommand = rm x' h`, `sudo split --filter 'rm x' y`, `env git clone -u 'rm x' a b`, `xargs tar -I rm -cf a`, `timeout 5 sort --compress-prog 'rm x' y`,
 	} {
 		if got := hit(t, "rm *", text); got != Sure {
 			t.Errorf("%q: %v, want Sure\n%v", text, got, Parse(text).Commands)
@@ -73,7 +73,7 @@ func TestDenialSuspectsWords(t *testing.T) {
 		`bash x.sh rm y`, `./ls rm`, `sudo awk 'BEGIN{system("rm x")}'`, `xargs sed '1e rm x'`, `CC=rm make`, "python <<E\nos.system('rm x')\nE", `go env -w GOFLAGS=-toolexec=rm`, `go run ./x rm`, `RM=1 tool RM`, `GIT_CONFIG_VALUE_0='rm x' git log`, `TAR_OPTIONS=--to-command=rm tar xf a`, `A=1 CC=rm sudo make`, `tool {rm,x}`,
 		// Only known when they run.
 		`git zz`, `git sub foreach x`, `git config alias.zz "$x"`, `git config "$k" v`, `git push "$x"`, `git fetch $x`, `git clone "$x" y`, `git rebase "$b"`, `git $x status`, `git -C "$d" zz`, `git grep "$x"`,
-		`find . -name x $(echo -exec rm {} +)`, `find . $x`, `find . "$@"`, `find . "$x" rm {} +`, `find . "$x" "$y" z`, `find *`, `tar $x`, `tar -xf "$x"`, `tar cf a *`, `split "$x" y`, `split *`, `split --fil"$x" y`, `split "--$x" y`, `split --filter="$x" y`, `rsync "$x" a b`, `rsync -$x a b`, `sort "$x"`, `go test $x ./...`, `go test "$x"`, `scp "$x" h:`, `fd "$x"`, `xargs split "$x"`,
+		`find . -name x $(echo -exec rm {} +)`, `find . $x`, `find /bin -name r? -exec {} x \;`, `find /bin -exec env {} x \;`, `fd . /bin -x {} y`, `find . "$@"`, `find . "$x" rm {} +`, `find . "$x" "$y" z`, `find *`, `tar $x`, `tar -xf "$x"`, `tar cf a *`, `split "$x" y`, `split *`, `split --fil"$x" y`, `split "--$x" y`, `split --filter="$x" y`, `rsync "$x" a b`, `rsync -$x a b`, `sort "$x"`, `go test $x ./...`, `go test "$x"`, `scp "$x" h:`, `fd "$x"`, `xargs split "$x"`,
 		`awk "$x" f`, `python -c "$x"`, `make $x`, `make "$@"`, `tool "$x"`, `npm run $x`, `docker build "$x"`, `echo x | make -f - y`, `echo x | python3 -`, `echo x | perl`, `echo x | sed -f /dev/stdin y`, `node < f`, "python <<E\n$x\nE",
 	} {
 		if got := hit(t, "rm *", text); got == Miss {
@@ -89,7 +89,7 @@ func TestDenialSuspectsWords(t *testing.T) {
 // What these lines run is only known when the shell runs them.
 func TestDenialCannotBeRuledOut(t *testing.T) {
 	for _, text := range []string{
-		`$x`, `$x y`, `"$x" y`, `r$y z`, `${x}m z`, `$(echo rm) x`, "`echo rm` x", `{rm,x}`, `r{m,n} x`, `/bin/r? x`, `/bin/r* x`, `[r]m x`, `eval "$x"`, `bash -c "$x"`, `bash -c "$(cat f)"`, `echo 'rm x' | bash`, `curl x | sh`, `bash -s`, `bash /dev/stdin`, `bash <(echo rm)`, `sh -`, `env $x`, `sudo $x y`, `xargs -I{} {} x`, `xargs sh -c '{}'`, `X=rm; $X y`, `!!`, `rm$'\x01' x`, `if`, `"`, `echo "$(`, "a\x00b", "\xff", `((((`, strings.Repeat("(", 5000), strings.Repeat("a", 70000), `git -c "$x" status`, `trap "$x" EXIT`, `docker exec c $x`, `env time $x`, `coproc A=1 rm x`, `env sudo -u root $x`, `source <(x)`, `. /dev/stdin`, `sudo -n env A="$b" $x`, `ssh h "$x"`,
+		`$x`, `$x y`, `"$x" y`, `r$y z`, `${x}m z`, `$(echo rm) x`, "`echo rm` x", `{rm,x}`, `r{m,n} x`, `/bin/r? x`, `/bin/r* x`, `[r]m x`, `eval "$x"`, `bash -c "$x"`, `bash -c "$(cat f)"`, `echo 'rm x' | bash`, `curl x | sh`, `bash -s`, `bash /dev/stdin`, `bash <(echo rm)`, `sh -`, `env $x`, `sudo $x y`, `xargs -I{} {} x`, `xargs sh -c '{}'`, `X=rm; $X y`, `!!`, `rm$'\x01' x`, `if`, `"`, `echo "$(`, "a\x00b", "\xff", `((((`, strings.Repeat("(", 5000), strings.Repeat("a", 70000), `git -c "$x" status`, `trap "$x" EXIT`, `docker exec c $x`, `env time $x`, `coproc A=1 rm x`, `env sudo -u root $x`, `source <(x)`, `command source <(x)`, `builtin . "$x"`, `source -- /dev/stdin`, `. /dev/stdin`, `sudo -n env A="$b" $x`, `ssh h "$x"`,
 	} {
 		if text == `!!` || text == `rm$'\x01' x` {
 			continue // the first runs a program called !!, the second one called rm^A

@@ -249,11 +249,7 @@ func (p *parsing) wrapped(c *Command, n, depth int) {
 		p.evaluated(name, rest, depth)
 		return
 	}
-	if name == "source" || name == "." {
-		if text, static := firstText(rest); !static || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") {
-			p.mystery(name + " reads commands that are not known")
-		}
-	}
+	p.sourced(name, rest)
 	if unknownProgram(c.words, n) {
 		p.mystery(name + " runs a program that is not known")
 	}
@@ -272,14 +268,25 @@ func (p *parsing) wrapped(c *Command, n, depth int) {
 		if value := valueOf(w); value != "" {
 			p.text(value, depth+1, true)
 		}
-		if name == "ssh" && static {
-			if before, _ := firstText(c.words[n+i-1:]); before == "-o" || strings.HasPrefix(text, "-o") {
-				p.optionText(strings.TrimPrefix(text, "-o"), depth)
-			}
+		if static {
+			p.keyword(strings.TrimPrefix(text, "-o"), depth)
 		}
 		if program(w) != "" {
 			p.hidden(rest[i:], depth+1)
 		}
+	}
+}
+
+// sourced notices a file of commands that is only known at run time.
+func (p *parsing) sourced(name string, rest []word) {
+	if name != "source" && name != "." {
+		return
+	}
+	if text, _ := firstText(rest); text == "--" {
+		rest = rest[1:]
+	}
+	if text, static := firstText(rest); !static || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") {
+		p.mystery(name + " reads commands that are not known")
 	}
 }
 
@@ -357,6 +364,7 @@ func (p *parsing) hidden(words []word, depth int) {
 	case name == "eval" || name == "trap" || name == "alias":
 		p.evaluated(name, words[1:], depth)
 	default:
+		p.sourced(name, words[1:])
 		n := wrapperLength(words)
 		if name == "git" || n == 0 {
 			p.arguments(c, name, depth)
@@ -530,8 +538,11 @@ func (p *parsing) optionCommand(words []word, depth int) {
 	}
 	p.hidden(words, depth+1)
 	if text, ok := words[0].static(); ok {
-		if strings.ContainsAny(text, " \t\n;&|=!") {
+		if strings.ContainsAny(text, " \t\n;&|<>(){}`$'\"\\=!") {
 			p.optionText(text, depth)
+		}
+		if strings.Contains(text, "{}") {
+			p.possible("what is found is run")
 		}
 	} else {
 		p.mystery("an option names a program that is not known")
