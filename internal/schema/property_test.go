@@ -201,12 +201,18 @@ func TestValidatorsAreCheapAndShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := benchArgs(t, 50)
-	if n := testing.AllocsPerRun(20, func() {
-		if val.ValidateArgs(args) != nil {
-			t.Error("invalid")
-		}
-	}); n > 0 {
-		t.Errorf("%v allocations for a valid value", n)
+	// Under the race detector pools drop what they hold at random: the best of
+	// several runs counts.
+	best := 1e9
+	for range 10 {
+		best = min(best, testing.AllocsPerRun(20, func() {
+			if val.ValidateArgs(args) != nil {
+				t.Error("invalid")
+			}
+		}))
+	}
+	if best > 0 {
+		t.Errorf("%v allocations for a valid value", best)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
