@@ -2,11 +2,11 @@ package runner
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/transpile"
 	"github.com/dsh-acp/dsh-acp/internal/codemode/wire"
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 // notCompiled is the failure of a program that no worker ever saw.
@@ -145,11 +145,11 @@ func (r *run) where(f *Failure, stack []wire.Frame, at string) {
 }
 
 var (
-	noMember   = regexp.MustCompile(`^TypeError: Object has no member '([^']*)'`)
-	notObject  = regexp.MustCompile(`^TypeError: Value is not an object: (undefined|null|.{1,80})$`)
-	notDefined = regexp.MustCompile(`^ReferenceError: ([\w$]+) is not defined`)
-	noTool     = regexp.MustCompile(`^TypeError: tools(?:\.([\w$]+)|\["([^"]*)"\]) is not a function`)
-	callee     = regexp.MustCompile(`^[\w$]+(?:\??\.[\w$]+|\[[^\[\]]*\])*`)
+	noMember   = lazyregexp.New(`^TypeError: Object has no member '([^']*)'`)
+	notObject  = lazyregexp.New(`^TypeError: Value is not an object: (undefined|null|.{1,80})$`)
+	notDefined = lazyregexp.New(`^ReferenceError: ([\w$]+) is not defined`)
+	noTool     = lazyregexp.New(`^TypeError: tools(?:\.([\w$]+)|\["([^"]*)"\]) is not a function`)
+	callee     = lazyregexp.New(`^[\w$]+(?:\??\.[\w$]+|\[[^\[\]]*\])*`)
 )
 
 // friendly says an error of the engine's in the words every other engine uses,

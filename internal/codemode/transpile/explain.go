@@ -2,10 +2,11 @@ package transpile
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 const noImports = "import is not available in a Code Mode program: there are no modules, every effect is a call of a tool"
@@ -38,11 +39,11 @@ func explain(m api.Message, text string, s *scanned, o Options) *Error {
 }
 
 var (
-	namespaceLine = regexp.MustCompile(`^\s*(?:export\s+)?(?:namespace|module)\s+[\w.]+`)
-	importLine    = regexp.MustCompile(`^\s*import\b`)
-	declaredName  = regexp.MustCompile(`The symbol "([^"]+)" has already been declared`)
-	jsxLine       = regexp.MustCompile(`(?:[=(]|return)\s*<[A-Za-z][\w.]*(?:\s[^>]*)?/?>`)
-	jsxError      = regexp.MustCompile(`Expected ">" but found|JSX`)
+	namespaceLine = lazyregexp.New(`^\s*(?:export\s+)?(?:namespace|module)\s+[\w.]+`)
+	importLine    = lazyregexp.New(`^\s*import\b`)
+	declaredName  = lazyregexp.New(`The symbol "([^"]+)" has already been declared`)
+	jsxLine       = lazyregexp.New(`(?:[=(]|return)\s*<[A-Za-z][\w.]*(?:\s[^>]*)?/?>`)
+	jsxError      = lazyregexp.New(`Expected ">" but found|JSX`)
 )
 
 // refine replaces what the compiler says by what it means for a program.

@@ -1,8 +1,9 @@
 package transpile
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 // form is one way to make a script of the model's text. head and tail go around
@@ -32,7 +33,7 @@ const (
 
 // wholeFunction recognises the beginning of a program that may be one function,
 // or one call of one, as a whole. Whether it is, only the compiler can say.
-var wholeFunction = regexp.MustCompile(
+var wholeFunction = lazyregexp.New(
 	`^(?:async\b|function\b|\(\s*(?:async\b|function\b|\)\s*(?::[^=]*)?=>|\(\s*\)\s*=>)|await\s*\()`)
 
 // recognise chooses the form of a program.

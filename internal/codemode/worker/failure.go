@@ -2,13 +2,13 @@ package worker
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/wire"
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 // sourcefile is the name the source map gives the model's text.
@@ -63,7 +63,7 @@ func printStack(stack []goja.StackFrame) string {
 }
 
 // stackLine is one line of a stack property, goja's or ours.
-var stackLine = regexp.MustCompile(`at (?:(\S[^()\n]*) \()?code\.ts:(\d+):(\d+)(?:\(\d+\))?`)
+var stackLine = lazyregexp.New(`at (?:(\S[^()\n]*) \()?code\.ts:(\d+):(\d+)(?:\(\d+\))?`)
 
 // framesOfText reads the program's frames off a stack property.
 func framesOfText(stack string) []wire.Frame {

@@ -3,12 +3,13 @@ package worker
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 // Limits of what the console shows of a value (C7.2). Text passed directly is
@@ -416,7 +417,7 @@ func (p *inspector) dateText(o *goja.Object) string {
 	return v.String()
 }
 
-var stackSuffix = regexp.MustCompile(`(?m)(code\.ts:\d+:\d+)\(\d+\)`)
+var stackSuffix = lazyregexp.New(`(?m)(code\.ts:\d+:\d+)\(\d+\)`)
 
 // errorText is an error as its stack tells it, in the model's positions; without
 // a stack in brackets.

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/assemble"
 	"github.com/dsh-acp/dsh-acp/internal/model/httpx"
@@ -148,7 +148,7 @@ func (p *Provider) run(ctx context.Context, req model.Request, emit func(model.C
 // leastRoom is the shortest answer, in tokens, that is worth asking for.
 const leastRoom = 1024
 
-var noRoom = regexp.MustCompile(`(\d+) \+ (\d+) > (\d+)`)
+var noRoom = lazyregexp.New(`(\d+) \+ (\d+) > (\d+)`)
 
 // roomLeft reads how many tokens an answer may have, from a refusal of the
 // conversation and the longest answer together; 0 when it says nothing.

@@ -3,10 +3,10 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/prepare"
 )
@@ -93,7 +93,7 @@ func marked(block jsonvalue.Value) jsonvalue.Value {
 func isClaude(modelID string) bool { return strings.Contains(strings.ToLower(modelID), "claude") }
 
 // decides are the models that decide themselves how long they think.
-var decides = regexp.MustCompile(`(?i)claude-(opus|sonnet|haiku)-(4-([6-9]|[1-9]\d)(\D|$)|[5-9](\D|$)|[1-9]\d(\D|$))`)
+var decides = lazyregexp.New(`(?i)claude-(opus|sonnet|haiku)-(4-([6-9]|[1-9]\d)(\D|$)|[5-9](\D|$)|[1-9]\d(\D|$))`)
 
 // thinking maps a thought level to the members of a request.
 func (p *Provider) thinking(e *encoded, req model.Request, limit int64, messages []model.Message) []jsonvalue.Member {
@@ -273,7 +273,7 @@ type callIDs struct {
 	of   map[string]string
 }
 
-var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var plainID = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 func (c *callIDs) add(id string) string {
 	w := id

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
@@ -49,8 +49,8 @@ type SaidError struct {
 func (e *SaidError) Error() string { return e.Text }
 
 var (
-	titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-	htmlPage = regexp.MustCompile(`(?i)^\s*(<!doctype html|<html|<head|<body)`)
+	titleTag = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
+	htmlPage = lazyregexp.New(`(?i)^\s*(<!doctype html|<html|<head|<body)`)
 )
 
 // Text takes an error body apart: {"error":{…}}, {"error":"…"}, {"message":"…"},
@@ -144,10 +144,10 @@ func statusIn(body []byte) int {
 }
 
 var (
-	contextWords = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context (window|length|size|limit)|prompt is too long|too many (input )?tokens|input is too long|exceeds? the (model'?s? )?(available|maximum|max)[a-z ]* (context|tokens|length)|reduce the length of the (messages|prompt)|max_model_len|model_context_window`)
-	quotaWords   = regexp.MustCompile(`(?i)insufficient[_ ](quota|balance|credit|funds)|exceeded your current quota|credit balance is too low|billing|payment required|out of credits|quota (is )?exhausted|not enough credits`)
-	modelWords   = regexp.MustCompile(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|no access|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|model not exist`)
-	pullWords    = regexp.MustCompile(`(?i)try pulling it|ollama pull`)
+	contextWords = lazyregexp.New(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context (window|length|size|limit)|prompt is too long|too many (input )?tokens|input is too long|exceeds? the (model'?s? )?(available|maximum|max)[a-z ]* (context|tokens|length)|reduce the length of the (messages|prompt)|max_model_len|model_context_window`)
+	quotaWords   = lazyregexp.New(`(?i)insufficient[_ ](quota|balance|credit|funds)|exceeded your current quota|credit balance is too low|billing|payment required|out of credits|quota (is )?exhausted|not enough credits`)
+	modelWords   = lazyregexp.New(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|no access|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|model not exist`)
+	pullWords    = lazyregexp.New(`(?i)try pulling it|ollama pull`)
 )
 
 // StatusError turns a server's failure into an error with a code, the words for
@@ -271,7 +271,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-var waitWords = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m|sec|seconds?|minutes?)\b`)
+var waitWords = lazyregexp.New(`(?i)(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m|sec|seconds?|minutes?)\b`)
 
 // waitIn finds how long to wait in a server's words, for those who say it there
 // and nowhere else.
@@ -295,7 +295,7 @@ func waitIn(words string) time.Duration {
 }
 
 // keyLike finds what looks like a key of somebody.
-var keyLike = regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=*-]{8,}|\b(sk|gsk|xai|AIza|key)-[A-Za-z0-9_*-]{8,}`)
+var keyLike = lazyregexp.New(`(?i)(bearer\s+)[A-Za-z0-9._~+/=*-]{8,}|\b(sk|gsk|xai|AIza|key)-[A-Za-z0-9_*-]{8,}`)
 
 // redact removes the key from a text, and whatever else looks like one.
 func redact(s, secret string) string {

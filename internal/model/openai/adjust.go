@@ -2,9 +2,9 @@ package openai
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/httpx"
 	"github.com/dsh-acp/dsh-acp/internal/model/prepare"
@@ -28,8 +28,8 @@ const (
 func (p *Provider) has(modelID, what string) bool { return p.learned.Has(modelID, what) }
 
 var (
-	mustBeBack   = regexp.MustCompile(`(?i)reasoning_content.{0,80}(must|missing|required|pass|needs|expected)|(must|missing|required|expected).{0,80}reasoning_content`)
-	notSupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|additional propert|not allowed|invalid|does not support|no such`)
+	mustBeBack   = lazyregexp.New(`(?i)reasoning_content.{0,80}(must|missing|required|pass|needs|expected)|(must|missing|required|expected).{0,80}reasoning_content`)
+	notSupported = lazyregexp.New(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|not permitted|extra|additional propert|not allowed|invalid|does not support|no such`)
 )
 
 // adjust reads a refusal and reports whether the request should be sent again

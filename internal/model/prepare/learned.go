@@ -1,11 +1,11 @@
 package prepare
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
@@ -52,8 +52,8 @@ func (l *Learned) Refused(t model.ToolSchema) string {
 }
 
 var (
-	namedTool  = regexp.MustCompile("(?i)(?:function|tool)s?(?:\\s+named)?\\s*[:=]?\\s*['\"`]([A-Za-z0-9_-]{1,64})['\"`]")
-	toolNumber = regexp.MustCompile(`tools(?:\[(\d+)\]|\.(\d+)\b)`)
+	namedTool  = lazyregexp.New("(?i)(?:function|tool)s?(?:\\s+named)?\\s*[:=]?\\s*['\"`]([A-Za-z0-9_-]{1,64})['\"`]")
+	toolNumber = lazyregexp.New(`tools(?:\[(\d+)\]|\.(\d+)\b)`)
 )
 
 // Blame looks for the tool that a refusal names, by its name or its number, and

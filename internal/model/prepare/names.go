@@ -3,8 +3,9 @@ package prepare
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 const (
@@ -13,8 +14,8 @@ const (
 )
 
 var (
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	hashed    = regexp.MustCompile(`_[0-9a-f]{12}$`)
+	plainName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+	hashed    = lazyregexp.New(`_[0-9a-f]{12}$`)
 )
 
 // WireName is the name of a tool as every server accepts it: the name itself

@@ -1,11 +1,12 @@
 package fs
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 )
 
 // maxHint is the largest text that is searched again for a near miss.
@@ -33,7 +34,7 @@ func hint(text, old string) string {
 	return ""
 }
 
-var lineNumbers = regexp.MustCompile(`(?m)^ *\d+: ?`)
+var lineNumbers = lazyregexp.New(`(?m)^ *\d+: ?`)
 
 func contains(text, old string, fold func(string) string) bool {
 	folded := fold(old)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dsh-acp/dsh-acp/internal/lazyregexp"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/textfile"
 )
@@ -30,7 +30,7 @@ const (
 )
 
 // validName is what a skill may be called.
-var validName = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,63}$`)
+var validName = lazyregexp.New(`^[\pL\pN][\pL\pN._-]{0,63}$`)
 
 // Skill is one skill as the list shows it.
 type Skill struct {
