@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -148,7 +149,14 @@ func readProgram(e env, file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	return io.ReadAll(io.LimitReader(in, maxProgramFile))
+	program, err := io.ReadAll(io.LimitReader(in, maxProgramFile))
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(program) {
+		return nil, fmt.Errorf("%s is not UTF-8 text: save the program as UTF-8", file)
+	}
+	return program, nil
 }
 
 // shellRun is the agent of one program: it makes the call, shows its events as an
@@ -304,47 +312,35 @@ func (s *shellRun) readYes(ctx context.Context) (bool, error) {
 	}
 }
 
-// outcome is what --json prints.
-type outcome struct {
-	OK    bool            `json:"ok"`
-	Value json.RawMessage `json:"value,omitempty"`
-	Logs  []string        `json:"logs"`
-	Error *outcomeError   `json:"error,omitempty"`
-}
-
-type outcomeError struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-}
-
+// writeOutcome prints what --json promises, {ok, value?, logs, error?}, on one
+// line. The value may be nested deeper than encoding/json goes.
 func writeOutcome(w io.Writer, r *registry.Result, out runner.Outcome) error {
-	o := outcome{OK: !r.IsError(), Logs: out.Logs}
-	if o.Logs == nil {
-		o.Logs = []string{}
+	o := jsonvalue.Object(jsonvalue.Member{Key: "ok", Value: jsonvalue.Bool(!r.IsError())})
+	logs := jsonvalue.Array()
+	for _, entry := range out.Logs {
+		logs = logs.Append(jsonvalue.String(entry))
 	}
+	var failure jsonvalue.Value
 	switch f := out.Failure; {
-	case o.OK:
+	case !r.IsError():
 		if v := r.Value().Get("result"); !v.IsUndefined() {
-			o.Value = v.JSON()
+			o = o.With("value", v.WellFormed())
 		}
-		o.Logs = nil
-		for _, entry := range r.Value().Get("logs").Elements() { // with what was added
-			text, _ := entry.Str()
-			o.Logs = append(o.Logs, text)
-		}
-		if o.Logs == nil {
-			o.Logs = []string{}
-		}
+		logs = r.Value().Get("logs").WellFormed() // with what was added
 	case f != nil:
-		o.Error = &outcomeError{Kind: string(f.Kind), Message: f.Message, Line: f.Line, Column: f.Column}
+		failure = session.Data("kind", string(f.Kind), "message", f.Message)
+		if f.Line > 0 {
+			failure = failure.With("line", jsonvalue.Int(int64(f.Line))).With("column", jsonvalue.Int(int64(f.Column)))
+		}
 	default: // it never ran, or its result was refused
-		o.Error = &outcomeError{Kind: "refused", Message: r.ErrorInfo().Message}
+		failure = session.Data("kind", "refused", "message", r.ErrorInfo().Message)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(o)
+	o = o.With("logs", logs)
+	if !failure.IsUndefined() {
+		o = o.With("error", failure)
+	}
+	_, err := w.Write(append(o.AppendJSON(nil), '\n'))
+	return err
 }
 
 // failureLine is the failure on one line, for standard error.

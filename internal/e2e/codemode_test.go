@@ -399,3 +399,22 @@ func TestDocumentedPrograms(t *testing.T) {
 		t.Errorf("%d programs", n)
 	}
 }
+
+func TestRunTakesWhatIsNoProgramWithoutPanicking(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "latin.ts"), "const a = 1;\n// \xe9\nreturn a")
+	out, code := runProgram(t, "run", filepath.Join(dir, "latin.ts"), "--json")
+	if code != 1 && code != 2 || !strings.Contains(out, "UTF-8") || strings.Contains(out, "goroutine") {
+		t.Errorf("code %d\n%.500s", code, out)
+	}
+	write(t, filepath.Join(dir, "deep.ts"), "let d: any = {}; let q = d; for (let i = 0; i < 12000; i++) { q.a = {}; q = q.a }\nreturn d")
+	out, code = runProgram(t, "run", "--json", filepath.Join(dir, "deep.ts"))
+	if code != 0 || !strings.HasPrefix(out, `{"ok":true,"value":{"a":{"a":`) {
+		t.Errorf("code %d\n%.200s", code, out)
+	}
+	write(t, filepath.Join(dir, "text.ts"), `const m: any = Object.groupBy(["a", "b"], (x) => x); return "v " + m`)
+	out, _ = runProgram(t, "run", "--json", filepath.Join(dir, "text.ts"))
+	if strings.Contains(out, "&{Object") || !strings.Contains(out, "Cannot convert object to primitive value") {
+		t.Errorf("%.500s", out)
+	}
+}

@@ -149,12 +149,15 @@ var (
 	notObject  = lazyregexp.New(`^TypeError: Value is not an object: (undefined|null|.{1,80})$`)
 	notDefined = lazyregexp.New(`^ReferenceError: ([\w$]+) is not defined`)
 	noTool     = lazyregexp.New(`^TypeError: tools(?:\.([\w$]+)|\["([^"]*)"\]) is not a function`)
+	noText     = lazyregexp.New(`(?s)^TypeError: Could not convert .*? to primitive(\n    at |$)`)
 	callee     = lazyregexp.New(`^[\w$]+(?:\??\.[\w$]+|\[[^\[\]]*\])*`)
 )
 
 // friendly says an error of the engine's in the words every other engine uses,
 // with the expression as the program has it.
 func friendly(message, line string, column int) string {
+	// The engine spells out its own memory there, without end.
+	message = noText.ReplaceAllString(message, "TypeError: Cannot convert object to primitive value$1")
 	first, rest, _ := strings.Cut(message, "\n")
 	if rest != "" {
 		rest = "\n" + rest

@@ -28,13 +28,9 @@ func (r *Runner) Run(ctx context.Context, p Program, host Host) Outcome {
 	if err != nil {
 		return failed(&Failure{Kind: KindOutputLimit, Message: err.Error()})
 	}
-	script, err := transpile.Compile(p.Source, transpile.Options{Tools: p.Tools})
-	if err != nil {
-		var e *transpile.Error
-		if !errors.As(err, &e) {
-			e = &transpile.Error{Message: err.Error()}
-		}
-		return failed(notCompiled(e))
+	script, failure := r.compile(ctx, p)
+	if failure != nil {
+		return failed(failure)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errOver)

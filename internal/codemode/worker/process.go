@@ -21,8 +21,14 @@ const (
 // as one. It must be the first statement of main, and of TestMain in packages
 // that start workers from their own test binary.
 func MaybeWorker() {
-	if len(os.Args) == 2 && os.Args[1] == Argument && os.Getenv(EnvName) == EnvValue {
+	if len(os.Args) != 2 || os.Getenv(EnvName) != EnvValue {
+		return
+	}
+	switch os.Args[1] {
+	case Argument:
 		os.Exit(Main())
+	case CompileArgument:
+		os.Exit(compileMain())
 	}
 }
 
