@@ -56,7 +56,7 @@ type Options struct {
 // which is then called, and module-like text with an export default. Errors are
 // always of type *Error.
 func Compile(source string, o Options) (*Script, error) {
-	text := strings.TrimPrefix(source, "\uFEFF")
+	text := unfence(strings.TrimPrefix(source, "\uFEFF"))
 	scan, err := prescan(text)
 	if err != nil {
 		return nil, err
