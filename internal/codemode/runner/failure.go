@@ -112,6 +112,11 @@ func (r *run) ended(f *Failure, done *wire.Done) {
 		}
 	default:
 		f.Kind = KindException
+		if r.ctx.Err() != nil {
+			// Calls that the cancellation ended made the program fail: what ended
+			// it is the cancellation.
+			f.Kind, message = KindAbort, reason(r.ctx)
+		}
 	}
 	f.Message = clip(message, 64<<10)
 	if len(done.Stack) > 0 {

@@ -37,7 +37,7 @@ func compileMain() int {
 	if err != nil || json.Unmarshal(data, &job) != nil {
 		return exitProtocol
 	}
-	limitCompiler(job.Memory, job.CPU)
+	limitCompiler(job.Memory*memoryFactor, job.CPU)
 	var res CompileResult
 	res.Script, err = transpile.Compile(string(job.Source), transpile.Options{Tools: job.Tools})
 	if err != nil {
