@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -32,11 +31,7 @@ func (r *Runner) compile(ctx context.Context, p Program) (*transpile.Script, *Fa
 	}
 	script, err := transpile.Compile(p.Source, transpile.Options{Tools: p.Tools})
 	if err != nil {
-		var e *transpile.Error
-		if !errors.As(err, &e) {
-			e = &transpile.Error{Message: err.Error()}
-		}
-		return nil, notCompiled(e)
+		return nil, notCompiled(transpile.AsError(err))
 	}
 	return script, nil
 }
@@ -52,7 +47,7 @@ func foldsMuch(source string) bool {
 func (r *Runner) compileApart(ctx context.Context, p Program) (*transpile.Script, *Failure) {
 	job, err := json.Marshal(worker.CompileJob{Source: []byte(p.Source), Tools: p.Tools, Memory: compileMemory, CPU: compileCPU})
 	if err != nil {
-		return nil, notCompiled(&transpile.Error{Message: err.Error()})
+		return nil, notCompiled(transpile.AsError(err))
 	}
 	out, err := r.o.Supervisor.Run(ctx, proc.Command{
 		Spec: proc.Spec{

@@ -7,6 +7,7 @@
 package transpile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,6 +45,15 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
+
+// AsError is err as an *Error: itself, or its text without a place.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Message: err.Error()}
 }
 
 // Options adapt messages to the program's surroundings.

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"runtime/debug"
@@ -41,10 +40,7 @@ func compileMain() int {
 	var res CompileResult
 	res.Script, err = transpile.Compile(string(job.Source), transpile.Options{Tools: job.Tools})
 	if err != nil {
-		res.Script = nil
-		if !errors.As(err, &res.Error) {
-			res.Error = &transpile.Error{Message: err.Error()}
-		}
+		res.Script, res.Error = nil, transpile.AsError(err)
 	}
 	if json.NewEncoder(os.Stdout).Encode(res) != nil {
 		return exitProtocol

@@ -110,16 +110,7 @@ func (p *Provider) tools(tools []model.ToolSchema) *prepare.ToolSet {
 
 // Stream sends one request; see [model.Provider].
 func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.Chunk, error] {
-	return func(yield func(model.Chunk, error) bool) {
-		stopped := false
-		err := p.run(ctx, req, func(c model.Chunk) bool {
-			stopped = !yield(c, nil)
-			return !stopped
-		})
-		if err != nil && !stopped {
-			yield(model.Chunk{}, err)
-		}
-	}
+	return model.Sequence(func(emit func(model.Chunk) bool) error { return p.run(ctx, req, emit) })
 }
 
 // maxAdjust bounds how often a request is changed and sent again because of
