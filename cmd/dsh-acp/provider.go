@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"time"
 
@@ -30,6 +31,15 @@ func newProvider(cfg *config.Config, key *credentials.Source, logger *slog.Logge
 	note := func(session string, n prepare.Note) {
 		logger.Info("a model request was adapted", "session", session, "code", n.Code, "note", n.Message)
 	}
+	header := http.Header{}
+	for name, value := range m.Headers {
+		header.Set(name, value)
+	}
+	var images *bool
+	if m.Images != "auto" {
+		yes := m.Images == "yes"
+		images = &yes
+	}
 	switch m.Provider {
 	case "local":
 		return local.New(), local.ID, nil
@@ -43,14 +53,24 @@ func newProvider(cfg *config.Config, key *credentials.Source, logger *slog.Logge
 		}), name, nil
 	case "anthropic":
 		return anthropic.New(anthropic.Config{
-			BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: key.Hint(), OnNote: note,
+			BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: keyHint(key), OnNote: note, Header: header,
+			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images,
 		}), m.Name, nil
 	case "deepseek", "openai":
 		return openai.New(openai.Config{
-			ProviderID: m.Provider, BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: key.Hint(), OnNote: note,
+			ProviderID: m.Provider, BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: keyHint(key), OnNote: note, Header: header,
+			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images,
 		}), m.Name, nil
 	}
 	return nil, "", fmt.Errorf("model.provider %q is not known", m.Provider)
+}
+
+// keyHint says how to give a key; without a source the editor has to.
+func keyHint(src *credentials.Source) string {
+	if src == nil {
+		return "authenticate again in the editor"
+	}
+	return src.Hint()
 }
 
 // keySource says where the configured provider's key comes from.
@@ -79,6 +99,9 @@ func keySource(cfg *config.Config, procs *proc.Supervisor) *credentials.Source {
 // want none, so a missing key is no error here: a server that wants one says so,
 // and the answer tells how to give it.
 func lateKey(src *credentials.Source) func() (string, error) {
+	if src == nil {
+		return nil
+	}
 	return func() (string, error) {
 		key, err := src.Key(context.Background())
 		if err != nil && !errors.Is(err, credentials.ErrNone) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
@@ -43,7 +44,8 @@ type app struct {
 	provider    model.Provider
 	model       string
 	catalogue   *agent.Catalogue
-	providerErr error // why there is no provider; shown when a session is opened
+	gateway     atomic.Bool // requests go through a gateway that the editor named
+	providerErr error       // why there is no provider; shown when a session is opened
 }
 
 // newApp registers the tools. It touches no file and no network, because it
@@ -73,6 +75,7 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 	a.key = keySource(cfg, a.procs)
 	a.provider, a.model, a.providerErr = newProvider(cfg, a.key, logger)
 	if a.providerErr == nil {
+		a.provider = model.NewSwap(a.provider)
 		a.catalogue = agent.NewCatalogue(logger, a.provider)
 	}
 	return a, nil
@@ -194,7 +197,7 @@ func (a *app) Commands(*agent.Session) []model.Command {
 // AuthHint says how to give the model its key; "" when it wants none. A server of
 // the user's own may or may not want one: it says so itself.
 func (a *app) AuthHint() string {
-	if a.cfg.Model.APIKeyEnv == "" || a.cfg.Model.BaseURL != "" {
+	if a.cfg.Model.APIKeyEnv == "" || a.cfg.Model.BaseURL != "" || a.gateway.Load() {
 		return ""
 	}
 	return a.key.Hint()

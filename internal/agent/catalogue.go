@@ -114,6 +114,16 @@ func (c *Catalogue) start(l *modelList) {
 	})
 }
 
+// Forget drops the lists, because who answers for them has changed; the next
+// Fetch looks them up again.
+func (c *Catalogue) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.lists {
+		l.known, l.models = false, nil
+	}
+}
+
 // Known gives the lists that are there, without waiting.
 func (c *Catalogue) Known() []ProviderModels {
 	c.mu.Lock()

@@ -126,6 +126,34 @@ func (s *Session) Efforts() []string {
 	return info.Efforts
 }
 
+// ModelInfo is what is known of the current model: what it can hold, and whether
+// it takes images. It never blocks.
+func (s *Session) ModelInfo() model.Info {
+	set := s.Settings()
+	return s.describe(s.cfg.Catalogue.provider(set.Provider), set.Provider, set.Model)
+}
+
+// describe asks a provider that can say at once, else the catalogue.
+func (s *Session) describe(p model.Provider, provider, id string) model.Info {
+	if p == nil {
+		p = s.cfg.Provider
+	}
+	listed, found := s.cfg.Catalogue.info(provider, id)
+	if d, ok := p.(model.Describer); ok {
+		info := d.Describe(id)
+		if info.Name == "" {
+			info.Name = listed.Name
+		}
+		if info.ContextWindow > 0 || !found {
+			return info
+		}
+	}
+	if !found {
+		return model.Info{ID: id}
+	}
+	return listed
+}
+
 // Catalogue is where the session's models come from.
 func (s *Session) Catalogue() *Catalogue { return s.cfg.Catalogue }
 

@@ -19,6 +19,7 @@ type Config struct {
 	MCPServers  []MCPServer // in the order of the files
 	Plugins     []Plugin
 	Sessions    Sessions
+	Compaction  Compaction
 	Limits      Limits
 	Log         Log
 
@@ -42,7 +43,20 @@ type Model struct {
 	APIKeyEnv string // the environment variable that holds the key; "" when the provider needs none
 	// APIKeyCommand prints the key; nil: none.
 	APIKeyCommand []string
-	Replay        Replay
+	// ContextWindow and MaxOutput are tokens of the model of that Name; 0 leaves
+	// them to the server and to what is known.
+	ContextWindow, MaxOutput int
+	// Images says whether that model takes images: one of ImageChoices.
+	Images string
+	// Headers are sent with every request, after the program's own.
+	Headers map[string]string
+	Replay  Replay
+}
+
+// Compaction says when a conversation is replaced by a summary.
+type Compaction struct {
+	Auto      string // one of Switches
+	Threshold int    // percent of the context window that make it time, 1 to 100
 }
 
 // Replay is the script of the replay provider. Paths are absolute.
@@ -140,14 +154,20 @@ var (
 	ToolModes = []string{"native", "code", "both"}
 	Presets   = []string{"read-only", "workspace-write", "danger-full-access"} // from strict to free
 	Decisions = []string{"allow", "ask", "deny"}
-	LogLevels = []string{"debug", "info", "warn", "error"}
+	// Switches turn something on and off.
+	Switches = []string{"on", "off"}
+	// ImageChoices leave it to what is known of a model whether it takes images,
+	// or say so.
+	ImageChoices = []string{"auto", "yes", "no"}
+	LogLevels    = []string{"debug", "info", "warn", "error"}
 )
 
 // defaults is the configuration of somebody who wrote none. Paths that depend
 // on the environment are filled in by Load.
 func defaults() Config {
 	return Config{
-		Model:       Model{Provider: "deepseek"},
+		Model:       Model{Provider: "deepseek", Images: "auto"},
+		Compaction:  Compaction{Auto: "on", Threshold: 80},
 		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000},
 		Permissions: Permissions{Preset: "workspace-write"},
 		CodeMode: CodeMode{

@@ -26,6 +26,34 @@ func baseURL() *key {
 	}
 }
 
+func headersKey() *key {
+	return &key{
+		name: "headers", typ: "mapping of names to text", initial: "{}", doc: "HTTP headers that are sent with every request to the model, for gateways. Keys belong into an environment variable.",
+		read: func(_ *reader, n *node) (change, error) {
+			v, err := readTextMap(n)
+			for name, value := range v {
+				if err == nil && !headerName(name) {
+					err = fmt.Errorf("%q is no name of an HTTP header", name)
+				}
+				if err == nil && strings.ContainsAny(value, "\r\n\x00") {
+					err = fmt.Errorf("%s: a header cannot have several lines", name)
+				}
+			}
+			return func(c *Config) { c.Model.Headers = v }, err
+		},
+	}
+}
+
+// headerName reports whether HTTP takes that name (RFC 9110's token).
+func headerName(s string) bool {
+	for _, r := range s {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
 func checkURL(v string) error {
 	if v == "" {
 		return nil

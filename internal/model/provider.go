@@ -30,6 +30,15 @@ type Provider interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
+// Describer is implemented by a provider that can say at once what is known of
+// a model, whether or not its list of models was asked for: from the
+// configuration, what the server said so far, and tables.
+type Describer interface {
+	// Describe never blocks. Of a model about which nothing is known only the ID
+	// is set.
+	Describe(id string) Info
+}
+
 // CommandProvider is implemented by a provider whose prompts have slash
 // commands; the bridge advertises them, so that editors let them through.
 type CommandProvider interface {

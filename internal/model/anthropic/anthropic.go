@@ -43,9 +43,14 @@ type Config struct {
 	// Models are offered besides what the server lists, and describe models that
 	// it only names.
 	Models []model.Info
+	// ContextWindow, MaxOutput and Images say what the model called Model can do;
+	// 0 and nil leave it to the server and to what is known.
+	ContextWindow, MaxOutput int64
+	Images                   *bool
 	// ExtraBody is added to every request; its members win over ours.
 	ExtraBody jsonvalue.Value
-	// Header is added to every request.
+	// Header is added to every request. An Authorization in it stands for the
+	// key. No message repeats what is in it.
 	Header http.Header
 	// FirstByteTimeout, IdleTimeout and ProgressTimeout are as in package openai.
 	FirstByteTimeout, IdleTimeout, ProgressTimeout time.Duration
@@ -78,6 +83,7 @@ func New(cfg Config) *Provider {
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimSuffix(cfg.BaseURL, "/messages"), "/v1")
 	return &Provider{cfg: cfg, client: &httpx.Client{
+		Secrets:  prepare.HeaderSecrets(cfg.Header),
 		Provider: cfg.ProviderID, BaseURL: cfg.BaseURL, Key: cfg.APIKey, KeyHint: cfg.KeyHint, KeyNeeded: cfg.BaseURL == BaseURL,
 		SetKey: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
 		HTTP:   cfg.HTTPClient, FirstByte: cfg.FirstByteTimeout, Idle: cfg.IdleTimeout, Progress: cfg.ProgressTimeout,
@@ -211,13 +217,47 @@ func (p *Provider) nearest(ctx context.Context, name string, err error) error {
 	return httpx.SuggestModel(e, name, infos)
 }
 
-// info is what is known about a model: what the configuration says, then the
-// table.
-func (p *Provider) info(id string) model.Info {
+// info is what is known about a model: what the configuration says, then what
+// the server said, then the table.
+func (p *Provider) info(id string) model.Info { return p.configured(p.served(id)) }
+
+// served is info without what is configured for the chosen model.
+func (p *Provider) served(id string) model.Info {
 	for _, i := range p.cfg.Models {
 		if i.ID == id {
 			return known.Merge(i)
 		}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, i := range p.listed {
+		if i.ID == id {
+			return i
+		}
+	}
 	return known.Info(id)
+}
+
+// configured puts what is configured for the chosen model over what is known.
+func (p *Provider) configured(i model.Info) model.Info {
+	if i.ID != p.cfg.Model {
+		return i
+	}
+	if p.cfg.ContextWindow > 0 {
+		i.ContextWindow = p.cfg.ContextWindow
+	}
+	if p.cfg.MaxOutput > 0 {
+		i.MaxOutput = p.cfg.MaxOutput
+	}
+	if p.cfg.Images != nil {
+		i.Images = *p.cfg.Images
+	}
+	return i
+}
+
+// Describe says what is known of a model; see [model.Describer].
+func (p *Provider) Describe(id string) model.Info {
+	i := p.info(id)
+	i.Efforts = p.efforts(i)
+	return i
 }

@@ -25,9 +25,7 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 	served, err := p.fetch(ctx)
 	var out []model.Info
 	add := func(i model.Info) {
-		if i.Reasoning && len(i.Efforts) == 0 {
-			i.Efforts = []string{"off", "low", "medium", "high", "max"}
-		}
+		i.Efforts = p.efforts(i)
 		if i.ID != "" && !slices.ContainsFunc(out, func(o model.Info) bool { return o.ID == i.ID }) {
 			out = append(out, i)
 		}
@@ -51,6 +49,14 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// efforts are a model's thought levels.
+func (p *Provider) efforts(i model.Info) []string {
+	if i.Reasoning && len(i.Efforts) == 0 {
+		return []string{"off", "low", "medium", "high", "max"}
+	}
+	return i.Efforts
 }
 
 // fetch asks the server, until it has answered once.

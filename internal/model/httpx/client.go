@@ -50,6 +50,9 @@ type Client struct {
 	KeyNeeded bool
 	// SetKey puts the key into a request; nil means "Authorization: Bearer".
 	SetKey func(h http.Header, key string)
+	// Secrets are further texts that no message may repeat, such as the values of
+	// a gateway's headers.
+	Secrets []string
 	// HTTP sends; nil means a transport of our own that honours the proxy
 	// variables and SSL_CERT_FILE. Its Timeout should be 0, as answers stream.
 	HTTP *http.Client
@@ -135,7 +138,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("User-Agent", "dsh-acp")
-	if key != "" {
+	if key != "" && req.Header.Get("Authorization") == "" {
 		if c.SetKey != nil {
 			c.SetKey(req.Header, key)
 		} else {
@@ -284,7 +287,7 @@ func (r *Response) Close() {
 }
 
 // Redact removes the key that was sent from a text of the server.
-func (r *Response) Redact(s string) string { return redact(s, r.secret) }
+func (r *Response) Redact(s string) string { return r.c.redact(s, r.secret) }
 
 // ServerError is the error for a failure that came inside a successful answer.
 func (r *Response) ServerError(body []byte, modelID string) *model.Error {

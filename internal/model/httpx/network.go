@@ -27,7 +27,7 @@ func (r *Response) failure(err error) error {
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
-	text := redact(oneLine(err.Error()), r.secret)
+	text := r.c.redact(oneLine(err.Error()), r.secret)
 	e := &model.Error{Code: "NETWORK", Retryable: true, Err: errors.New(text)}
 	var (
 		dns      *net.DNSError

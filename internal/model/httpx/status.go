@@ -155,12 +155,12 @@ var (
 func (c *Client) StatusError(f Failure) *model.Error {
 	t := Text(f.Body)
 	said := ""
-	if m := redact(t.Message, f.secret); m != "" {
+	if m := c.redact(t.Message, f.secret); m != "" {
 		said = ": " + cut(m, 400)
 	}
 	if t.HTML {
 		said = " with a web page"
-		if m := redact(t.Message, f.secret); m != "" {
+		if m := c.redact(t.Message, f.secret); m != "" {
 			said += fmt.Sprintf(" (%q)", cut(m, 100))
 		}
 	}
@@ -173,7 +173,7 @@ func (c *Client) StatusError(f Failure) *model.Error {
 		e.RetryAfter = waitIn(t.Message)
 	}
 	words := t.Message + " " + t.Code + " " + t.Type
-	e.Err = &SaidError{Text: redact(words, f.secret)}
+	e.Err = &SaidError{Text: c.redact(words, f.secret)}
 	p := c.Provider
 	quota := quotaWords.MatchString(words)
 	switch s := f.Status; {
@@ -298,6 +298,13 @@ func waitIn(words string) time.Duration {
 var keyLike = lazyregexp.New(`(?i)(bearer\s+)[A-Za-z0-9._~+/=*-]{8,}|\b(sk|gsk|xai|AIza|key)-[A-Za-z0-9_*-]{8,}`)
 
 // redact removes the key from a text, and whatever else looks like one.
+func (c *Client) redact(s, secret string) string {
+	for _, other := range c.Secrets {
+		s = redact(s, other)
+	}
+	return redact(s, secret)
+}
+
 func redact(s, secret string) string {
 	if len(secret) >= 4 {
 		s = strings.ReplaceAll(s, secret, "[key]")

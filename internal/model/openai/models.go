@@ -26,9 +26,7 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 	served, err := p.fetch(ctx)
 	var out []model.Info
 	add := func(i model.Info) {
-		if len(i.Efforts) == 0 {
-			i.Efforts = p.cfg.Dialect.efforts(i)
-		}
+		i.Efforts = p.efforts(i)
 		if i.ID != "" && !slices.ContainsFunc(out, func(o model.Info) bool { return o.ID == i.ID }) {
 			out = append(out, i)
 		}
@@ -46,6 +44,14 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// efforts are a model's thought levels.
+func (p *Provider) efforts(i model.Info) []string {
+	if len(i.Efforts) > 0 {
+		return i.Efforts
+	}
+	return p.cfg.Dialect.efforts(i)
 }
 
 // fetch asks the server, once: later callers wait for the first, and get what

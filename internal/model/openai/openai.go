@@ -45,9 +45,14 @@ type Config struct {
 	// ResendReasoning sends an assistant's reasoning back with its tool calls;
 	// nil leaves it to the dialect (DeepSeek does).
 	ResendReasoning *bool
+	// ContextWindow, MaxOutput and Images say what the model called Model can do;
+	// 0 and nil leave it to the server and to what is known.
+	ContextWindow, MaxOutput int64
+	Images                   *bool
 	// ExtraBody is added to every request; its members win over ours.
 	ExtraBody jsonvalue.Value
-	// Header is added to every request.
+	// Header is added to every request. An Authorization in it stands for the
+	// key. No message repeats what is in it.
 	Header http.Header
 	// FirstByteTimeout, IdleTimeout and ProgressTimeout bound how long the
 	// server may be silent before, within, and with nothing but keep-alives in
@@ -89,6 +94,7 @@ func New(cfg Config) *Provider {
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/chat/completions")
 	p := &Provider{cfg: cfg}
 	p.client = &httpx.Client{
+		Secrets:  prepare.HeaderSecrets(cfg.Header),
 		Provider: cfg.ProviderID, BaseURL: cfg.BaseURL, Key: cfg.APIKey, KeyHint: cfg.KeyHint, KeyNeeded: needsKey(cfg.BaseURL),
 		HTTP: cfg.HTTPClient, FirstByte: cfg.FirstByteTimeout, Idle: cfg.IdleTimeout, Progress: cfg.ProgressTimeout,
 	}
@@ -176,7 +182,10 @@ func (p *Provider) nearest(ctx context.Context, name string, err error) error {
 
 // info is what is known about a model: what the configuration says, then what
 // the server said, then the table.
-func (p *Provider) info(id string) model.Info {
+func (p *Provider) info(id string) model.Info { return p.configured(p.served(id)) }
+
+// served is info without what is configured for the chosen model.
+func (p *Provider) served(id string) model.Info {
 	for _, i := range p.cfg.Models {
 		if i.ID == id {
 			return known.Merge(i)
@@ -190,4 +199,28 @@ func (p *Provider) info(id string) model.Info {
 		}
 	}
 	return known.Info(id)
+}
+
+// configured puts what is configured for the chosen model over what is known.
+func (p *Provider) configured(i model.Info) model.Info {
+	if i.ID != p.cfg.Model {
+		return i
+	}
+	if p.cfg.ContextWindow > 0 {
+		i.ContextWindow = p.cfg.ContextWindow
+	}
+	if p.cfg.MaxOutput > 0 {
+		i.MaxOutput = p.cfg.MaxOutput
+	}
+	if p.cfg.Images != nil {
+		i.Images = *p.cfg.Images
+	}
+	return i
+}
+
+// Describe says what is known of a model; see [model.Describer].
+func (p *Provider) Describe(id string) model.Info {
+	i := p.info(id)
+	i.Efforts = p.efforts(i)
+	return i
 }
