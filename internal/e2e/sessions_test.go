@@ -3,14 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // shown is what a session's updates show, without the commands and, unless
@@ -233,45 +230,5 @@ func TestCloseAndDelete(t *testing.T) {
 	}
 	if f := c.load(s); f.Error == nil || f.Error.Code != -32002 {
 		t.Errorf("loading a deleted session: %+v", f.Error)
-	}
-}
-
-// TestKillAtAnyMoment kills the agent without warning in the middle of busy
-// turns. Every session must load, with every call ended exactly once and nothing
-// lost that had been shown.
-func TestKillAtAnyMoment(t *testing.T) {
-	rounds := 12
-	if testing.Short() {
-		rounds = 3
-	}
-	dir, cwd := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(cwd, "a.txt"), strings.Repeat("line\n", 200))
-	for range rounds {
-		c := start(t, setup{config: withSessions(dir), cwd: cwd})
-		s := c.open(nil)
-		c.request("session/prompt", textPrompt(s, strings.Repeat(tool("read", map[string]any{"file_path": "a.txt"})+"\n"+
-			tool("bash", map[string]any{"command": "for i in 1 2 3; do echo $i; sleep 0.01; done", "description": "Count"})+"\n", 6)))
-		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
-		_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
-		c.wait("the end of its output", func([]frame) bool { return c.eof })
-		before := c.shown(s, false)
-
-		again := start(t, setup{config: withSessions(dir), cwd: cwd})
-		again.call("initialize", map[string]any{"protocolVersion": 1})
-		if f := again.load(s); f.Error != nil {
-			t.Fatalf("a session does not load after a kill: %+v", f.Error)
-		}
-		after := again.shown(s, false)
-		if len(after) < len(before) || !slices.Equal(after[:len(before)], before) {
-			t.Fatalf("shown before the kill:\n%s\nafter:\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
-		}
-		for _, call := range again.calls(s) {
-			if call.Status != "completed" && call.Status != "failed" {
-				t.Errorf("call %s is %s after the repair", call.ToolCallID, call.Status)
-			}
-		}
-		if stop := again.prompt(s, "/say alive"); stop != "end_turn" {
-			t.Error(stop)
-		}
 	}
 }

@@ -32,6 +32,7 @@ type Supervisor struct {
 	closed   bool
 	sweeping bool
 	started  bool                // whether anything ever was
+	guard    *guard              // ends everything when this program is killed; nil before the first start
 	groups   map[*group]struct{} // those whose command is still running
 	leftover map[*group]struct{} // those that outlived it
 	wg       sync.WaitGroup      // waiters, runs and the sweeper
@@ -97,6 +98,9 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	if s.closed {
 		release()
 		return nil, ErrClosed
+	}
+	if s.guard == nil && !s.started {
+		s.guard = startGuard(s.mark)
 	}
 	if err := cmd.Start(); err != nil {
 		release()
@@ -255,6 +259,7 @@ func (s *Supervisor) Close(ctx context.Context) error {
 		if strays {
 			endMarked(ctx, s.mark)
 		}
+		s.guard.end() // nothing starts any more, so nobody else writes it
 	}()
 	select {
 	case <-done:
