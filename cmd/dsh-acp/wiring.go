@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -100,7 +99,7 @@ func (a *app) OpenSession(_ context.Context, p acp.SessionParams) (*agent.Sessio
 	if a.providerErr != nil {
 		return nil, a.providerErr
 	}
-	log, err := a.store.Create(session.Header{Cwd: p.Cwd})
+	log, err := a.store.Create(session.Header{Cwd: p.Cwd, AdditionalDirectories: p.AdditionalDirectories})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func (a *app) LoadSession(_ context.Context, id string, p acp.SessionParams) (*a
 	if err != nil {
 		return nil, err
 	}
-	if stored := log.Header().Cwd; filepath.Clean(stored) != filepath.Clean(p.Cwd) {
+	if stored := log.Header().Cwd; agent.CanonicalDir(stored) != agent.CanonicalDir(p.Cwd) {
 		return nil, errors.Join(&acp.CwdMismatchError{Stored: stored, Requested: p.Cwd}, log.Close())
 	}
 	if torn := log.Torn(); torn != nil {
@@ -144,7 +143,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	scope := a.registry.Global().Child(log.Header().ID)
 	pol, err := installPolicy(cfg, a.pipeline, scope)
 	if err == nil {
-		err = a.installWorkspace(cfg, log, scope)
+		err = a.installWorkspace(cfg, log, scope, p.AdditionalDirectories)
 	}
 	var present func(registry.Mode) error
 	if err == nil {
@@ -158,7 +157,8 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		var s *agent.Session
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
-			Asker: p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
+			AdditionalDirectories: p.AdditionalDirectories,
+			Asker:                 p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
 			Catalogue: a.catalogue, Permissions: switchable(pol), PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,

@@ -27,9 +27,9 @@ func (a *app) registerSkills(global *registry.Scope) error {
 
 // installWorkspace gives a session what the model is told of its project, and
 // the listeners that keep its context useful. No file is read here.
-func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *registry.Scope) error {
+func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *registry.Scope, more []string) error {
 	h := log.Header()
-	ws := workspace.New(workspace.Options{Agent: h.ID, Cwd: h.Cwd, Opened: time.Now(), Logger: a.logger})
+	ws := workspace.New(workspace.Options{Agent: h.ID, Cwd: h.Cwd, Additional: more, Opened: time.Now(), Logger: a.logger})
 	guard := &repeat.Guard{}
 	follow := func(ev session.Event) {
 		switch ev.Type {

@@ -25,7 +25,10 @@ type liveSession struct {
 	inbox  chan *promptJob
 	done   chan struct{} // closed when its goroutine has ended and its log is closed
 
-	forms bool // the client shows forms
+	forms       bool     // the client shows forms
+	showNotices bool     // the client shows notices
+	notices     *notices // what the session's parts have to say beside the log
+	additional  []string // the additional directories it was opened with
 
 	// viewMu keeps the order in which settings are shown, and with the answers
 	// that repeat them. It may be taken under projMu, not the other way round.
@@ -60,12 +63,13 @@ var errCancelledByClient = errors.New("the client cancelled the turn")
 
 // newLiveSession starts the session's goroutine. Its events are shown from here
 // on.
-func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities) *liveSession {
+func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities, notes *notices) *liveSession {
 	opt := cards.Options{
 		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
 	}
 	l := &liveSession{
 		server: srv, agent: a, cards: opt, forms: caps.FormElicitation,
+		showNotices: caps.Notices, notices: notes, additional: a.AdditionalDirectories(),
 		shownMode: modeID(a.Settings().Planning),
 		inbox:     make(chan *promptJob, maxQueuedPrompts),
 		done:      make(chan struct{}),

@@ -3,12 +3,15 @@ package acp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
+	"github.com/dsh-acp/dsh-acp/internal/agent"
 )
 
 // handleInitialize answers with what is built, and remembers what the client
@@ -30,6 +33,7 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 			PromptCapabilities: protocol.PromptCapabilities{EmbeddedContext: true},
 			SessionCapabilities: protocol.SessionCapabilities{
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
+				AdditionalDirectories: protocol.Yes(),
 			},
 		}, s.authMethods(p.Capabilities)))
 }
@@ -89,11 +93,12 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 		if err := s.opt.Backend.CheckAuth(ctx); err != nil {
 			return nil, protocol.AuthRequired(err.Error()).WithDetails(err.Error())
 		}
-		a, err := s.opt.Backend.OpenSession(ctx, SessionParams{Cwd: p.Cwd, Asker: s, Elicitor: s})
+		params, notes := s.params(p)
+		a, err := s.opt.Backend.OpenSession(ctx, params)
 		if err != nil {
 			return nil, protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
 		}
-		return nil, s.goLive(ctx, req, newLiveSession(s, a, s.capabilities()), func(st protocol.SessionState) any {
+		return nil, s.goLive(ctx, req, newLiveSession(s, a, s.capabilities(), notes), func(st protocol.SessionState) any {
 			r := protocol.NewNewSessionResponse(a.SessionID())
 			r.SessionState = st
 			return r
@@ -105,11 +110,13 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 // version does not do is refused, or noted where refusing would leave the client
 // without a session.
 func (s *Server) checkSetup(p protocol.SessionSetup) error {
-	if perr := checkCwd(p.Cwd); perr != nil {
+	if perr := checkDir("cwd", "the working directory", p.Cwd); perr != nil {
 		return perr
 	}
-	if len(p.AdditionalDirectories) > 0 {
-		return protocol.InvalidParams("additionalDirectories", "additional directories are not supported by this version: leave the list empty")
+	for i, dir := range p.AdditionalDirectories {
+		if perr := checkDir(fmt.Sprintf("additionalDirectories[%d]", i), "the additional directory", dir); perr != nil {
+			return perr
+		}
 	}
 	for _, m := range p.MCPServers {
 		s.log.Warn("MCP servers are not started by this version", "server", m.Name)
@@ -144,22 +151,45 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	s.mu.Unlock()
 	s.reply(req, answer(state(l.agent)))
 	s.update(id, commandsUpdate(s.commandsOf(l.agent)))
+	l.notices.open(id, l.showNotices)
 	return nil
 }
 
-// checkCwd makes sure that tools will run where the client said, never in a
+// checkDir makes sure that tools will run where the client said, never in a
 // wrong folder.
-func checkCwd(cwd string) *protocol.Error {
-	info, err := os.Stat(cwd)
+func checkDir(field, what, dir string) *protocol.Error {
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return protocol.InvalidParams("cwd", "the working directory does not exist: "+cwd)
+		return protocol.InvalidParams(field, what+" does not exist: "+dir)
 	case err != nil:
-		return protocol.InvalidParams("cwd", "the working directory cannot be used: "+err.Error())
+		return protocol.InvalidParams(field, what+" cannot be used: "+err.Error())
 	case !info.IsDir():
-		return protocol.InvalidParams("cwd", "the working directory is not a directory: "+cwd)
+		return protocol.InvalidParams(field, what+" is not a directory: "+dir)
 	}
 	return nil
+}
+
+// params is what the backend is told of a session that the client sets up.
+func (s *Server) params(p protocol.SessionSetup) (SessionParams, *notices) {
+	n := newNotices(s)
+	return SessionParams{
+		Cwd: p.Cwd, AdditionalDirectories: distinctDirs(p.Cwd, p.AdditionalDirectories),
+		Asker: s, Elicitor: s, Notifier: n,
+	}, n
+}
+
+// distinctDirs leaves out what is said twice, the working directory included.
+func distinctDirs(cwd string, dirs []string) []string {
+	seen := map[string]bool{agent.CanonicalDir(cwd): true}
+	var out []string
+	for _, dir := range dirs {
+		if c := agent.CanonicalDir(dir); !seen[c] {
+			seen[c] = true
+			out = append(out, filepath.Clean(dir))
+		}
+	}
+	return out
 }
 
 // handlePrompt queues a prompt. Nothing is logged for a prompt that is refused.

@@ -57,9 +57,14 @@ type Backend interface {
 
 // SessionParams is what a client asked for, and where questions go.
 type SessionParams struct {
-	Cwd      string // absolute, exists
-	Asker    agent.Asker
-	Elicitor agent.Elicitor
+	Cwd string // absolute, exists
+	// AdditionalDirectories are the other folders of the workspace: absolute,
+	// they exist, none stands there twice. It is the complete list: a session that
+	// is loaded has no others.
+	AdditionalDirectories []string
+	Asker                 agent.Asker
+	Elicitor              agent.Elicitor
+	Notifier              Notifier
 }
 
 // Options of a server.

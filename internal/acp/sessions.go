@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -42,11 +41,12 @@ func (s *Server) reopen(req *wire.Request, replay bool) {
 		if err := s.checkSetup(p); err != nil {
 			return nil, err
 		}
-		a, err := s.opt.Backend.LoadSession(ctx, p.SessionID, SessionParams{Cwd: p.Cwd, Asker: s, Elicitor: s})
+		params, notes := s.params(p)
+		a, err := s.opt.Backend.LoadSession(ctx, p.SessionID, params)
 		if err != nil {
 			return nil, loadError(p.SessionID, err)
 		}
-		l := newLiveSession(s, a, s.capabilities())
+		l := newLiveSession(s, a, s.capabilities(), notes)
 		if replay {
 			l.replay()
 		}
@@ -130,15 +130,20 @@ func (s *Server) page(all []session.Summary, cwd string, after cursor) protocol.
 	slices.SortFunc(all, func(a, b session.Summary) int { return keyOf(a).compare(keyOf(b)) })
 	want := ""
 	if cwd != "" {
-		want = canonicalDir(cwd)
+		want = agent.CanonicalDir(cwd)
 	}
 	page := protocol.ListSessionsResponse{Sessions: []protocol.SessionInfo{}}
 	for _, sum := range all {
-		if sum.Cwd == "" || (want != "" && canonicalDir(sum.Cwd) != want) || (after != cursor{} && keyOf(sum).compare(after) <= 0) {
+		if sum.Cwd == "" || (want != "" && agent.CanonicalDir(sum.Cwd) != want) || (after != cursor{} && keyOf(sum).compare(after) <= 0) {
 			continue
 		}
-		if _, perr := s.session(sum.ID); sum.Prompts == 0 && perr != nil {
+		l, perr := s.session(sum.ID)
+		if sum.Prompts == 0 && perr != nil {
 			continue
+		}
+		dirs := sum.AdditionalDirectories
+		if perr == nil {
+			dirs = l.additional
 		}
 		if len(page.Sessions) == listPage {
 			last := page.Sessions[listPage-1]
@@ -146,19 +151,10 @@ func (s *Server) page(all []session.Summary, cwd string, after cursor) protocol.
 			break
 		}
 		page.Sessions = append(page.Sessions, protocol.SessionInfo{
-			SessionID: sum.ID, Cwd: sum.Cwd, Title: sum.Title, UpdatedAt: protocol.Timestamp(sum.UpdatedAt),
+			SessionID: sum.ID, Cwd: sum.Cwd, AdditionalDirectories: dirs, Title: sum.Title, UpdatedAt: protocol.Timestamp(sum.UpdatedAt),
 		})
 	}
 	return page
-}
-
-// canonicalDir is the one form in which directories are compared: cleaned, with
-// symbolic links resolved where the directory still exists.
-func canonicalDir(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return filepath.Clean(dir)
 }
 
 // cursor is the place of a session in the list: newest first, then by id.

@@ -29,6 +29,9 @@ type Config struct {
 	Pipeline *pipeline.Pipeline
 	Scope    *registry.Scope // the session's own scope; closed with the session
 	Asker    Asker           // nil: no approval channel
+	// AdditionalDirectories are the folders of the workspace besides the log's
+	// working directory, absolute.
+	AdditionalDirectories []string
 	// Grants remembers "always allow" answers; nil offers none.
 	Grants Grants
 	// NeverAsk reports whether the approval policy rejects every question
@@ -63,6 +66,7 @@ type Config struct {
 type Session struct {
 	cfg    Config
 	header session.Header
+	roots  []string
 
 	turn    int64
 	titled  bool
@@ -91,6 +95,7 @@ func NewSession(cfg Config) (*Session, error) {
 		cfg.Catalogue = NewCatalogue(cfg.Logger, cfg.Provider)
 	}
 	s := &Session{cfg: cfg, header: cfg.Log.Header(), callIDs: map[string]struct{}{}}
+	s.roots = rootsOf(s.header.Cwd, cfg.AdditionalDirectories)
 	events := cfg.Log.Events()
 	if err := s.restore(events); err != nil {
 		return nil, err

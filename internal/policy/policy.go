@@ -191,12 +191,18 @@ type Call struct {
 	Tool      string
 	Arguments jsonvalue.Value
 	Cwd       string // absolute; "" when the caller has none
+	// Roots are the further folders of the workspace, absolute. They may repeat
+	// Cwd.
+	Roots []string
 }
 
 func callOf(exec *registry.Execution) Call {
 	c := Call{Tool: exec.Name(), Arguments: exec.Arguments()}
 	if a, ok := exec.Agent().(interface{ Cwd() string }); ok {
 		c.Cwd = a.Cwd()
+	}
+	if a, ok := exec.Agent().(interface{ Roots() []string }); ok {
+		c.Roots = a.Roots()
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -20,9 +21,12 @@ type subject struct {
 	texts []string    // of NoSubject
 }
 
-// target is a path with the working directory it is seen from.
+// target is a path with the folders of the workspace it is seen from. All are
+// cleaned, with slashes.
 type target struct {
-	abs, cwd string // cleaned, with slashes; cwd may be ""
+	abs   string
+	cwd   string   // may be ""
+	roots []string // the workspace's further folders
 }
 
 func subjectOf(t Tool, c Call) subject {
@@ -37,14 +41,15 @@ func subjectOf(t Tool, c Call) subject {
 		if !ok || path == "" {
 			path = "."
 		}
-		s.paths = targets(path, c.Cwd)
+		s.paths = targets(path, c)
 	case NoSubject:
 		s.texts = texts(c.Arguments)
 	}
 	return s
 }
 
-func targets(path, cwd string) []target {
+func targets(path string, c Call) []target {
+	cwd := c.Cwd
 	if !filepath.IsAbs(path) {
 		if cwd == "" {
 			return nil
@@ -59,7 +64,11 @@ func targets(path, cwd string) []target {
 	if cwd != "" {
 		real.cwd = filepath.ToSlash(resolve(filepath.Clean(cwd), 0))
 	}
-	if real == given {
+	for _, r := range c.Roots {
+		given.roots = append(given.roots, filepath.ToSlash(filepath.Clean(r)))
+		real.roots = append(real.roots, filepath.ToSlash(resolve(filepath.Clean(r), 0)))
+	}
+	if real.abs == given.abs && real.cwd == given.cwd && slices.Equal(real.roots, given.roots) {
 		return []target{given}
 	}
 	return []target{given, real}
@@ -84,15 +93,29 @@ func resolve(path string, depth int) string {
 	return filepath.Join(resolve(parent, depth), filepath.Base(path))
 }
 
-// inside says whether the path lies in the working directory.
+// inside says whether the path lies in the workspace: in the working directory
+// or else in another of its folders. rel is seen from that folder.
 func (t target) inside() (rel string, ok bool) {
 	if t.cwd == "" {
 		return "", false
 	}
-	if t.abs == t.cwd {
+	if rel, ok = under(t.cwd, t.abs); ok {
+		return rel, true
+	}
+	for _, root := range t.roots {
+		if rel, ok = under(root, t.abs); ok {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+// under says whether a path is a folder or lies in it.
+func under(dir, path string) (rel string, ok bool) {
+	if path == dir {
 		return ".", true
 	}
-	return strings.CutPrefix(t.abs, strings.TrimSuffix(t.cwd, "/")+"/")
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // matches says whether a path pattern applies. For a refusal the pattern also

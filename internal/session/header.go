@@ -20,6 +20,9 @@ type Header struct {
 	CreatedAt time.Time
 	// Cwd is the session's working directory, absolute; empty when unknown.
 	Cwd string
+	// AdditionalDirectories are further folders of the session's workspace, as
+	// they were when it was made, absolute.
+	AdditionalDirectories []string
 	// ParentSession is the session that delegated to this one, if any.
 	ParentSession string
 	// SeedLength is how many leading events were inherited from the parent.
@@ -48,6 +51,9 @@ func (h Header) value() jsonvalue.Value {
 	}
 	if h.Cwd != "" {
 		ms = append(ms, jsonvalue.Member{Key: "cwd", Value: jsonvalue.String(h.Cwd)})
+	}
+	if len(h.AdditionalDirectories) > 0 {
+		ms = append(ms, jsonvalue.Member{Key: "additionalDirectories", Value: jsonvalue.MustFromGo(h.AdditionalDirectories)})
 	}
 	if h.ParentSession != "" {
 		ms = append(ms, jsonvalue.Member{Key: "parentSession", Value: jsonvalue.String(h.ParentSession)})
@@ -86,6 +92,15 @@ func headerFromValue(v jsonvalue.Value) (Header, error) {
 			number = &h.SeedLength
 		case "delegationDepth":
 			number = &h.DelegationDepth
+		case "additionalDirectories":
+			for _, dir := range x.Elements() {
+				s, ok := dir.Str()
+				if !ok {
+					return h, fmt.Errorf("the header's additionalDirectories are not strings")
+				}
+				h.AdditionalDirectories = append(h.AdditionalDirectories, s)
+			}
+			continue
 		case "createdAt":
 			ms, ok := x.Int64()
 			if !ok {

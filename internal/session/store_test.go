@@ -52,6 +52,30 @@ func TestCreateFillsTheHeader(t *testing.T) {
 	}
 }
 
+func TestHeaderKeepsAdditionalDirectories(t *testing.T) {
+	s := NewStore(t.TempDir(), Options{})
+	l, err := s.Create(Header{Cwd: "/w", AdditionalDirectories: []string{"/x", "/y z"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := s.Load(l.Header().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.Header.AdditionalDirectories; len(got) != 2 || got[0] != "/x" || got[1] != "/y z" {
+		t.Errorf("%q", got)
+	}
+	for range 2 { // the second list comes from the index
+		list, err := s.List(t.Context())
+		if err != nil || len(list) != 1 || len(list[0].AdditionalDirectories) != 2 {
+			t.Errorf("%+v, %v", list, err)
+		}
+	}
+}
+
 func TestStoreRefusesIDsThatAreNoNames(t *testing.T) {
 	s := newStore(t, Options{})
 	for _, id := range []string{"..", ".", "a/b", "../x", `a\b`, "a\x00b", "index.json", strings.Repeat("x", 129)} {

@@ -33,7 +33,7 @@ type shown struct {
 }
 
 // instructions is the section with the files of the working directory and of
-// the folders above it up to the project's top. The files are read again only
+// the folders above it up to the project's top, and of the additional folders. The files are read again only
 // when one of them looks different, so the text is the same as long as they are
 // (rule R4.8).
 func (w *Workspace) instructions(context.Context) (string, error) {
@@ -46,7 +46,7 @@ func (w *Workspace) instructions(context.Context) (string, error) {
 
 // refresh brings the section up to date. The caller holds w.mu.
 func (w *Workspace) refresh() {
-	dirs := chain(w.root, w.cwd)
+	dirs := w.initial()
 	sight := look(dirs)
 	if w.loaded != nil && sight == w.sight {
 		return
@@ -102,7 +102,7 @@ func look(dirs []string) string {
 // The caller holds w.mu.
 func (w *Workspace) read(path string, limit int) (shown, bool) {
 	s := shown{label: w.label(path)}
-	f, err := textfile.Read(path, w.root, max(limit, 0))
+	f, err := textfile.Read(path, w.rootOf(path), max(limit, 0))
 	s.real, s.raw = f.Real, f.Raw
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

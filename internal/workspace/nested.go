@@ -174,12 +174,16 @@ func (w *Workspace) folders(path string) []string {
 	if rel, err := filepath.Rel(w.given, path); err == nil && textfile.Within(w.given, path) {
 		path = filepath.Join(w.cwd, rel)
 	}
-	dirs := chain(w.root, path)
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-		dirs = append(dirs, chain(w.root, real)...)
+	var dirs []string
+	real, err := filepath.EvalSymlinks(path)
+	for _, top := range append([]string{w.root}, w.extra...) {
+		dirs = append(dirs, chain(top, path)...)
+		if err == nil && real != path {
+			dirs = append(dirs, chain(top, real)...)
+		}
 	}
 	prompt := map[string]bool{}
-	for _, d := range chain(w.root, w.cwd) {
+	for _, d := range w.initial() {
 		prompt[d] = true
 	}
 	var out []string

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type Options struct {
 	Agent string
 	// Cwd is the session's working directory, absolute.
 	Cwd string
+	// Additional are the workspace's folders besides Cwd, absolute.
+	Additional []string
 	// Opened is when the session was opened; its date is told to the model.
 	Opened time.Time
 	// Logger gets what could not be read; nil discards.
@@ -41,12 +44,14 @@ type Options struct {
 type Workspace struct {
 	opened time.Time
 	agent  string
-	given  string // the working directory as the client wrote it
+	given  string   // the working directory as the client wrote it
+	more   []string // the additional folders as the client wrote them
 	log    *slog.Logger
 
 	locate sync.Once
-	cwd    string // the working directory without links
-	root   string // the project: cwd or a folder above it
+	cwd    string   // the working directory without links
+	root   string   // the project: cwd or a folder above it
+	extra  []string // the additional folders without links, those in root left out
 
 	describe sync.Once
 	env      string // the environment section
@@ -65,7 +70,7 @@ func New(o Options) *Workspace {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Workspace{
-		opened: o.Opened, agent: o.Agent, given: filepath.Clean(o.Cwd), log: o.Logger,
+		opened: o.Opened, agent: o.Agent, given: filepath.Clean(o.Cwd), more: o.Additional, log: o.Logger,
 		warned: map[string]bool{}, seen: map[string]seen{},
 	}
 }
@@ -92,6 +97,7 @@ var rootMarkers = []string{".git", ".dsh-project"}
 // directory upwards, else the working directory itself.
 func (w *Workspace) find() {
 	w.locate.Do(func() {
+		defer w.findExtra()
 		w.cwd = w.given
 		if real, err := filepath.EvalSymlinks(w.given); err == nil {
 			w.cwd = real
@@ -109,6 +115,40 @@ func (w *Workspace) find() {
 			}
 		}
 	})
+}
+
+// findExtra resolves the additional folders. What lies in the project belongs to
+// it already.
+func (w *Workspace) findExtra() {
+	for _, dir := range w.more {
+		dir = filepath.Clean(dir)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if !textfile.Within(w.root, dir) && !slices.Contains(w.extra, dir) {
+			w.extra = append(w.extra, dir)
+		}
+	}
+}
+
+// rootOf is the folder that a file's links may not lead out of: the project, or
+// the additional folder that the file lies in.
+func (w *Workspace) rootOf(path string) string {
+	if !textfile.Within(w.root, path) {
+		for _, dir := range w.extra {
+			if textfile.Within(dir, path) {
+				return dir
+			}
+		}
+	}
+	return w.root
+}
+
+// initial lists the folders whose instruction files are in the prompt: the
+// additional ones, then those from the project's top down to the working
+// directory.
+func (w *Workspace) initial() []string {
+	return append(slices.Clone(w.extra), chain(w.root, w.cwd)...)
 }
 
 // chain lists the folders from top, which comes first, down to dir. It is empty
