@@ -175,7 +175,7 @@ func (s *Server) params(p protocol.SessionSetup) (SessionParams, *notices) {
 	n := newNotices(s)
 	return SessionParams{
 		Cwd: p.Cwd, AdditionalDirectories: distinctDirs(p.Cwd, p.AdditionalDirectories),
-		Asker: s, Elicitor: s, Notifier: n,
+		Asker: s, Elicitor: s, Notifier: n, Editor: s.editorFiles(),
 	}, n
 }
 
