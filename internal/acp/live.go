@@ -39,6 +39,7 @@ type liveSession struct {
 
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
+	live   *outputs // what runs; its order is projMu's
 
 	mu     sync.Mutex
 	jobs   map[*promptJob]struct{} // waiting and running
@@ -76,7 +77,9 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		jobs:      map[*promptJob]struct{}{},
 		proj:      cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
 	}
+	l.live = newOutputs(&l.projMu, l.proj, l.trySend)
 	a.Log().Subscribe(l.show)
+	a.WatchOutput(l.live.write)
 	return l
 }
 
@@ -100,6 +103,7 @@ func (l *liveSession) run() {
 	if err := l.agent.Close(); err != nil {
 		l.server.log.Error("a session log could not be closed", "session", l.agent.SessionID(), "err", err)
 	}
+	l.live.close()
 }
 
 // enqueue takes a prompt. It never blocks.
@@ -201,10 +205,28 @@ func (l *liveSession) turn(job *promptJob) {
 func (l *liveSession) show(ev session.Event) {
 	l.projMu.Lock()
 	defer l.projMu.Unlock()
-	l.send(l.proj.Project(agent.CardEvent(ev)))
+	updates := l.proj.Project(agent.CardEvent(ev))
+	for i, u := range updates {
+		updates[i] = l.live.settle(u)
+	}
+	l.send(updates)
+	if id := endedCall(ev); id != "" {
+		l.live.forget(id)
+	}
 	if ev.Type == session.TypePlanMode {
 		l.syncMode()
 	}
+}
+
+// endedCall is the id of the call that the event ends, "" when it ends none.
+func endedCall(ev session.Event) string {
+	switch ev.Type {
+	case session.TypeToolResult:
+		return ev.Data.GetString("callId")
+	case session.TypeCodeDispatch:
+		return ev.Data.GetString("subCallId")
+	}
+	return ""
 }
 
 // send sends what a projection shows.
@@ -214,6 +236,11 @@ func (l *liveSession) send(updates []cards.Update) {
 			l.server.update(l.agent.SessionID(), wireUpdate)
 		}
 	}
+}
+
+// trySend sends a preview unless it would have to wait for the client.
+func (l *liveSession) trySend(u cards.ToolUpdate) bool {
+	return l.server.tryUpdate(l.agent.SessionID(), updateFor(u))
 }
 
 // announced returns the card of a running call, for a permission request.

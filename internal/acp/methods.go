@@ -141,6 +141,7 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	if s.closing {
 		s.mu.Unlock()
 		_ = l.agent.Close()
+		l.live.close()
 		return protocol.Cancelled("the agent is shutting down")
 	}
 	s.sessions[id] = l

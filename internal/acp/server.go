@@ -248,3 +248,13 @@ func (s *Server) update(sessionID string, u protocol.SessionUpdate) {
 		s.log.Debug("an update could not be sent", "session", sessionID, "err", err)
 	}
 }
+
+// tryUpdate sends a session update that can be left out, unless that would have
+// to wait. One that cannot be sent at all counts as sent.
+func (s *Server) tryUpdate(sessionID string, u protocol.SessionUpdate) bool {
+	sent, err := s.conn.TryNotify(protocol.MethodSessionUpdate, protocol.NewSessionNotification(sessionID, u))
+	if err != nil {
+		s.log.Debug("a preview could not be sent", "session", sessionID, "err", err)
+	}
+	return sent || err != nil
+}

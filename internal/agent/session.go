@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -74,6 +75,8 @@ type Session struct {
 	callIDs map[string]struct{} // every call id of the session, to keep them unique
 
 	lastHeader jsonvalue.Value
+
+	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
 
 	mu  sync.Mutex
 	set choices

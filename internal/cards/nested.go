@@ -15,7 +15,7 @@ import (
 func (p *Projector) nestedCall(d jsonvalue.Value) []Update {
 	id, parent := d.GetString("subCallId"), d.GetString("parentCallId")
 	c := p.open(id, d.GetString("name"), d.Get("arguments"))
-	c.announce.ParentID = parent
+	c.announce.ParentID, c.parent = parent, parent
 	if outer, open := p.calls[parent]; open {
 		c.announce.ParentID = outer.announce.ID
 	}
@@ -139,11 +139,7 @@ func (p *Projector) tell(parent string, c *openCall) []Update {
 	if g.calls > progressFirst && g.calls%progressEvery != 0 {
 		return nil
 	}
-	text := content.Text(g.text())
-	return []Update{ToolUpdate{
-		ID: outer.announce.ID, ParentID: outer.announce.ParentID,
-		Content: append(slices.Clone(outer.announce.Content), ToolContent{Block: &text}),
-	}}
+	return []Update{outer.working()}
 }
 
 func (g *progress) text() string {

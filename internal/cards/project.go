@@ -63,6 +63,8 @@ type openCall struct {
 	announce ToolCall
 	hidden   bool      // a nested call that is not shown as a card
 	progress *progress // of a call with hidden nested ones
+	preview  string    // the live output that is shown below the rest
+	parent   string    // the call that made this one
 }
 
 // NewProjector starts a projection.
