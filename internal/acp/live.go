@@ -32,10 +32,9 @@ type liveSession struct {
 
 	// viewMu keeps the order in which settings are shown, and with the answers
 	// that repeat them. It may be taken under projMu, not the other way round.
-	viewMu    sync.Mutex
-	shownMode string // the mode that the client was told last
-
-	commandsRun int // of the session's goroutine: numbers the commands' messages
+	viewMu       sync.Mutex
+	shownMode    string // the mode that the client was told last
+	shownOptions []byte // the options that the client was told last, as JSON
 
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
@@ -49,10 +48,11 @@ type liveSession struct {
 // promptJob is one session/prompt from its arrival to its answer.
 type promptJob struct {
 	req    *wire.Request
-	prompt []content.Block
-	// command is the bridge's command that the prompt is; nil when it is for the
-	// model. args is what follows its name.
-	command *command
+	prompt []content.Block // what the model reads
+	shown  []content.Block // what the person sent; nil when it is the same
+	// command is the command that the prompt is; nil when it is for the model. args
+	// is what follows its name.
+	command *Command
 	args    string
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -115,7 +115,7 @@ func (l *liveSession) enqueue(req *wire.Request, text string) *protocol.Error {
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
 	job := &promptJob{req: req, prompt: promptBlocks(text), ctx: ctx, cancel: cancel}
-	job.command, job.args = findCommand(text)
+	job.command, job.args = l.server.findCommand(l.agent, text)
 	select {
 	case l.inbox <- job:
 	default:
@@ -180,24 +180,33 @@ func (l *liveSession) turn(job *promptJob) {
 		return
 	}
 	if job.command != nil {
-		rest := l.runCommand(job)
-		if rest == "" {
+		done, err := l.runCommand(job)
+		switch {
+		case err != nil:
+			l.fail(job, err)
+			return
+		case done:
 			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopEndTurn))
 			return
 		}
-		job.prompt = promptBlocks(rest)
 	}
-	reason, err := l.agent.Prompt(job.ctx, job.prompt)
+	reason, err := l.agent.PromptShown(job.ctx, job.prompt, job.shown)
+	if err != nil {
+		l.fail(job, err)
+		return
+	}
+	l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+}
+
+// fail answers a prompt whose turn has failed.
+func (l *liveSession) fail(job *promptJob, err error) {
 	var turn *agent.TurnError
-	switch {
-	case errors.As(err, &turn):
+	if errors.As(err, &turn) {
 		e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
 		l.server.fail(job.req, e.WithDetails(turn.Message))
-	case err != nil:
-		l.server.fail(job.req, protocol.InternalError(err.Error()))
-	default:
-		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+		return
 	}
+	l.server.fail(job.req, protocol.InternalError(err.Error()))
 }
 
 // show projects one event of the log and sends what it shows. The log calls it
@@ -214,7 +223,7 @@ func (l *liveSession) show(ev session.Event) {
 		l.live.forget(id)
 	}
 	if ev.Type == session.TypePlanMode {
-		l.syncMode()
+		l.syncView()
 	}
 }
 

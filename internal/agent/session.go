@@ -69,10 +69,11 @@ type Session struct {
 	header session.Header
 	roots  []string
 
-	turn    int64
-	titled  bool
-	parked  []registry.Context  // context of a cancelled step, for the next turn
-	callIDs map[string]struct{} // every call id of the session, to keep them unique
+	turn     int64
+	titled   bool
+	commands int64               // slash commands in the log
+	parked   []registry.Context  // context of a cancelled step, for the next turn
+	callIDs  map[string]struct{} // every call id of the session, to keep them unique
 
 	lastHeader jsonvalue.Value
 
@@ -109,6 +110,8 @@ func NewSession(cfg Config) (*Session, error) {
 			s.turn = max(s.turn, ev.Turn())
 		case session.TypeTitle:
 			s.titled = true
+		case TypeCommandRun:
+			s.commands++
 		case session.TypeToolCall:
 			s.callIDs[ev.Data.GetString("callId")] = struct{}{}
 		}

@@ -91,6 +91,8 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.chunk(d.Get("chunk"))
 	case "user/message":
 		return p.userMessage(d)
+	case "command/run":
+		return p.command(d)
 	case "tool/call":
 		return p.call(d)
 	case "tool/start":
