@@ -11,6 +11,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
 	"github.com/dsh-acp/dsh-acp/internal/credentials"
+	"github.com/dsh-acp/dsh-acp/internal/delegate"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
@@ -28,17 +29,17 @@ import (
 // app is the program put together: one registry, one pipeline and one store for
 // every session. It is the acp.Backend.
 type app struct {
-	cfg      *config.Config
-	logger   *slog.Logger
-	registry *registry.Registry
-	pipeline *pipeline.Pipeline
-	procs    *proc.Supervisor
-	shell    *shell.Shell
-	store    *session.Store
-	observed *fs.Observations // which files each session has seen, and how
-	editors  editors          // how each session's editor takes part in files
-	skills   *skill.Catalogue
-	codeMode codeMode
+	cfg       *config.Config
+	logger    *slog.Logger
+	registry  *registry.Registry
+	pipeline  *pipeline.Pipeline
+	procs     *proc.Supervisor
+	shell     *shell.Shell
+	store     *session.Store
+	observed  *fs.Observations // which files each session has seen, and how
+	skills    *skill.Catalogue
+	delegates *delegate.Manager
+	codeMode  codeMode
 
 	key         *credentials.Source // of the model's key
 	provider    model.Provider
@@ -88,10 +89,10 @@ func (a *app) registerTools() (err error) {
 		return err
 	}
 	a.observed = &fs.Observations{}
-	if err := fs.Register(global, fs.Options{Observations: a.observed, FileSystemOf: a.editors.fileSystemOf, Escalation: true}); err != nil {
+	if err := fs.Register(global, fs.Options{Observations: a.observed, Escalation: true}); err != nil {
 		return err
 	}
-	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global))
+	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global), a.registerSubagents(global))
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -155,6 +156,9 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		listeners, err = a.installHooks(cfg, log, scope, hookMode(pol.Policy))
 	}
 	if err == nil {
+		err = a.beginDelegation(cfg, log.Header().ID, scope)
+	}
+	if err == nil {
 		var s *agent.Session
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
@@ -165,10 +169,10 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})
 		if err == nil {
-			a.editors.open(log.Header().ID, p, a.logger)
 			return s, nil
 		}
 	}
+	a.delegates.End(log.Header().ID)
 	scope.Close()
 	return nil, errors.Join(err, log.Close())
 }
@@ -183,7 +187,7 @@ func (a *app) DeleteSession(_ context.Context, id string) error { return a.store
 // it had read.
 func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
-	a.editors.close(id)
+	a.delegates.End(id)
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
 		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)
 	}

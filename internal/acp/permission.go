@@ -24,7 +24,7 @@ func (s *Server) Ask(ctx context.Context, q agent.Question) (agent.Answer, error
 	if perr != nil {
 		return agent.AnswerUnavailable, nil
 	}
-	call, ok := l.announced(q.Execution.CallID())
+	call, ok := l.announced(q.Card())
 	if !ok {
 		return agent.AnswerUnavailable, nil
 	}

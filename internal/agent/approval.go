@@ -30,6 +30,11 @@ type Question struct {
 	// AlwaysLabel says what an "always" answer would cover; empty when that
 	// cannot be offered.
 	AlwaysLabel string
+	// CardID is the call whose card the question is about, where that is not the
+	// execution's own id; see Card.
+	CardID string
+	// Chain names the subagents between Session and the call, the outermost first.
+	Chain []string
 }
 
 // Asker puts a question to the person. It returns when there is an answer or ctx

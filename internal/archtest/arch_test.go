@@ -63,7 +63,9 @@ var arrows = map[string][]string{
 	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/textfile", "internal/elicit", "internal/proc", "internal/sandbox"},
 
 	// The turn, and the connection around it.
-	"internal/agent":        {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
+	"internal/agent": {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
+	// Subagents are sessions that a tool starts.
+	"internal/delegate":     {"internal/agent", "internal/tools/subagent", "internal/pipeline", "internal/registry", "internal/session", "internal/content", "internal/jsonvalue"},
 	"internal/acp":          {"internal/agent", "internal/elicit", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/protocol": {"internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/wire":     {"internal/acp/protocol", "internal/jsonvalue"},

@@ -10,13 +10,14 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
 
-// nestedCall projects tool/code-dispatch-start: a call that a program made. It
-// is announced before policy sees it, so that a question about it finds its card.
+// nestedCall projects tool/code-dispatch-start and subagent/call: a call that a
+// program or a subagent made. It is announced before policy sees it, so that a
+// question about it finds its card.
 func (p *Projector) nestedCall(d jsonvalue.Value) []Update {
 	id, parent := d.GetString("subCallId"), d.GetString("parentCallId")
 	c := p.open(id, d.GetString("name"), d.Get("arguments"))
-	c.announce.ParentID, c.parent = parent, parent
-	if outer, open := p.calls[parent]; open {
+	c.parent, c.announce.ParentID = parent, parent
+	if outer := p.shown(parent); outer != nil {
 		c.announce.ParentID = outer.announce.ID
 	}
 	if c.hidden = !p.opt.NestedCalls; c.hidden {
@@ -25,8 +26,19 @@ func (p *Projector) nestedCall(d jsonvalue.Value) []Update {
 	return []Update{c.announce}
 }
 
-// nestedResult projects tool/code-dispatch: the end of a call that a program
-// made. Logs of older editions have only this event, with a summary of the text.
+// shown finds the nearest open call with a card, from a call outwards; nil when
+// there is none.
+func (p *Projector) shown(id string) *openCall {
+	for c, open := p.calls[id]; open; c, open = p.calls[c.parent] {
+		if !c.hidden {
+			return c
+		}
+	}
+	return nil
+}
+
+// nestedResult projects tool/code-dispatch and subagent/result: the end of a call
+// that a program or a subagent made. Logs of older editions have only this event, with a summary of the text.
 func (p *Projector) nestedResult(d jsonvalue.Value) []Update {
 	id := d.GetString("subCallId")
 	var out []Update
@@ -63,21 +75,22 @@ func (p *Projector) reveal(id string) []Update {
 	return []Update{c.announce}
 }
 
-// closeNested ends what a call left open. Programs wait for their calls, so
-// only a log that was cut and repaired has any.
+// closeNested ends what a call left open. Programs and subagents wait for their
+// calls, so only a log that was cut and repaired has any.
 func (p *Projector) closeNested(parent string) []Update {
-	var out []Update
-	prefix := parent + ":code:"
+	inside := func(id string) bool {
+		rest, ok := strings.CutPrefix(id, parent)
+		return ok && p.calls[id].parent != "" && (strings.HasPrefix(rest, ":code:") || strings.HasPrefix(rest, "/"))
+	}
 	for id := range p.calls {
-		if strings.HasPrefix(id, prefix) {
-			out = p.closeAll(prefix)
-			break
+		if inside(id) {
+			return p.closeAll(inside)
 		}
 	}
-	return out
+	return nil
 }
 
-func (p *Projector) closeAll(prefix string) []Update {
+func (p *Projector) closeAll(inside func(id string) bool) []Update {
 	var out []Update
 	ids := slices.SortedFunc(maps.Keys(p.calls), func(a, b string) int {
 		if len(a) != len(b) { // the number at the end has no leading zeros
@@ -86,14 +99,22 @@ func (p *Projector) closeAll(prefix string) []Update {
 		return strings.Compare(a, b)
 	})
 	for _, id := range ids {
-		if c := p.calls[id]; strings.HasPrefix(id, prefix) {
+		if c := p.calls[id]; inside(id) {
 			delete(p.calls, id)
 			if !c.hidden {
-				out = append(out, c.broken("The program ended before this call had a result."))
+				out = append(out, c.broken(maker(id)+" ended before this call had a result."))
 			}
 		}
 	}
 	return out
+}
+
+// maker says what made a call, by its id.
+func maker(id string) string {
+	if strings.LastIndexByte(id, '/') > strings.LastIndex(id, ":code:") {
+		return "The subagent"
+	}
+	return "The program"
 }
 
 // broken is the last update of a call that has no result.
@@ -102,10 +123,12 @@ func (c *openCall) broken(why string) ToolUpdate {
 	return ToolUpdate{ID: c.announce.ID, ParentID: c.announce.ParentID, Status: Failed, Content: []ToolContent{{Block: &text}}}
 }
 
-// progress is what the card of a program tells of calls that have no card.
+// progress is what the card of a program or a subagent tells of calls that have
+// no card, and of what the subagent said.
 type progress struct {
 	calls, failed int
 	last          []*openCall
+	said          string
 }
 
 const (
@@ -113,19 +136,17 @@ const (
 	progressFirst = 32 // changes that are shown one by one
 	progressEvery = 64 // later ones come in strides: each update repeats the program
 	progressTitle = 80 // characters of a call's title
+	progressSaid  = 200
 )
 
-// tell updates the card of a program after one of its hidden calls has begun or
-// ended.
+// tell updates the card of a program or a subagent after one of its hidden calls
+// has begun or ended.
 func (p *Projector) tell(parent string, c *openCall) []Update {
-	outer, open := p.calls[parent]
-	if !open {
+	outer := p.shown(parent)
+	if outer == nil {
 		return nil
 	}
-	if outer.progress == nil {
-		outer.progress = &progress{}
-	}
-	g := outer.progress
+	g := outer.tracked()
 	switch c.announce.Status {
 	case Pending:
 		g.calls++
@@ -139,11 +160,45 @@ func (p *Projector) tell(parent string, c *openCall) []Update {
 	if g.calls > progressFirst && g.calls%progressEvery != 0 {
 		return nil
 	}
-	return []Update{outer.working()}
+	return outer.told()
+}
+
+// nestedMessage projects subagent/message: what a subagent said between its calls.
+func (p *Projector) nestedMessage(d jsonvalue.Value) []Update {
+	outer := p.shown(d.GetString("parentCallId"))
+	said := oneLine(d.GetString("text"), progressSaid)
+	if outer == nil || said == "" {
+		return nil
+	}
+	outer.tracked().said = said
+	return outer.told()
+}
+
+func (c *openCall) tracked() *progress {
+	if c.progress == nil {
+		c.progress = &progress{}
+	}
+	return c.progress
+}
+
+// told is the update by which a card shows its progress.
+func (c *openCall) told() []Update {
+	text := content.Text(c.progress.text())
+	return []Update{ToolUpdate{
+		ID: c.announce.ID, ParentID: c.announce.ParentID,
+		Content: append(slices.Clone(c.announce.Content), ToolContent{Block: &text}),
+	}}
 }
 
 func (g *progress) text() string {
 	var b strings.Builder
+	b.WriteString(g.said)
+	if g.calls == 0 {
+		return b.String()
+	}
+	if g.said != "" {
+		b.WriteString("\n\n")
+	}
 	fmt.Fprintf(&b, "Calls made: %d", g.calls)
 	if g.failed > 0 {
 		fmt.Fprintf(&b, ", failed: %d", g.failed)

@@ -60,11 +60,10 @@ type openCall struct {
 	name     string
 	args     jsonvalue.Value
 	card     Card
+	parent   string // the id of the call that made this one; "" for the model's own
 	announce ToolCall
 	hidden   bool      // a nested call that is not shown as a card
 	progress *progress // of a call with hidden nested ones
-	preview  string    // the live output that is shown below the rest
-	parent   string    // the call that made this one
 }
 
 // NewProjector starts a projection.
@@ -91,18 +90,18 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.chunk(d.Get("chunk"))
 	case "user/message":
 		return p.userMessage(d)
-	case "command/run":
-		return p.command(d)
 	case "tool/call":
 		return p.call(d)
 	case "tool/start":
 		if c, open := p.calls[d.GetString("callId")]; open && !c.hidden {
 			return []Update{ToolUpdate{ID: c.announce.ID, ParentID: c.announce.ParentID, Status: InProgress}}
 		}
-	case "tool/code-dispatch-start":
+	case "tool/code-dispatch-start", "subagent/call":
 		return p.nestedCall(d)
-	case "tool/code-dispatch":
+	case "tool/code-dispatch", "subagent/result":
 		return p.nestedResult(d)
+	case "subagent/message":
+		return p.nestedMessage(d)
 	case "approval/asked":
 		return p.reveal(d.GetString("callId"))
 	case "tool/result":

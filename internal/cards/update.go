@@ -85,9 +85,8 @@ type TerminalInfo struct {
 
 // TerminalOutput appends text to a display terminal.
 type TerminalOutput struct {
-	ID    string
-	Data  string
-	Notes string // the part of Data that no live output can have shown
+	ID   string
+	Data string
 }
 
 // TerminalExit ends a display terminal. At most one of ExitCode and Signal is

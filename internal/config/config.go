@@ -15,6 +15,7 @@ type Config struct {
 	Tools       Tools
 	Permissions Permissions
 	CodeMode    CodeMode
+	Agents      Agents
 	Hooks       Hooks
 	MCPServers  []MCPServer // in the order of the files
 	Plugins     []Plugin
@@ -174,6 +175,7 @@ func defaults() Config {
 			Compute: 60 * time.Second, Wall: 600 * time.Second,
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,
 		},
+		Agents: defaultAgents(),
 		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second},
 		Log:    Log{Level: "info"},
 	}

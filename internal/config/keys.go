@@ -176,6 +176,7 @@ func tree() *key {
 			count("max_parallel_calls", "1", 1000, "Tool calls of one program that may run at the same time, where the tools allow it.",
 				func(c *Config) *int { return &c.CodeMode.MaxParallelCalls }).allow(tightens),
 		),
+		agentsSection(),
 		section("hooks",
 			text("claude_code", "", "Hooks in the format of Claude Code. Relative to the session's working directory; an absent file means no hooks.",
 				func(c *Config) *string { return &c.Hooks.ClaudeCode }),

@@ -150,5 +150,5 @@ var scenarios = []string{
 	"fs-policy-reject", "fs-terminal-card", "parallel-tool-calls", "error-finish", "cancel", "cancel-tool-calls",
 	"config-options", "modes-advertise", "model-switching", "todo-plan", "plan-mode", "escalation-approved",
 	"hook-cc-posttool-context", "hook-cc-pretool-deny", "hook-cc-promptsubmit-block", "hook-codex-posttool-block",
-	"hook-codex-stop-continue", "packed-chunks", "workspace-context", "skill-load",
+	"hook-codex-stop-continue", "packed-chunks", "workspace-context", "skill-load", "subagent-spawn",
 }

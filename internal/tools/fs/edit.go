@@ -28,7 +28,6 @@ func (t *Tools) edit() registry.Definition {
 				schema.Required("path", schema.String("The absolute path.")),
 				schema.Required("before", schema.String("The old text.")),
 				schema.Required("after", schema.String("The new text.")),
-				noteSchema(),
 			)),
 			Render:           renderEdit,
 			PresentationMeta: diffMeta,
@@ -82,16 +81,15 @@ func (t *Tools) doEdit(ctx context.Context, args jsonvalue.Value, run registry.R
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
-	note, err := c.files.Write(ctx, target, []byte(after))
-	if err != nil {
+	if err := c.files.Write(ctx, target, []byte(after)); err != nil {
 		return jsonvalue.Value{}, c.explain(ctx, err)
 	}
 	t.seen.put(c.agent, target.Real, versionOf([]byte(after)))
-	return withNote(jsonvalue.Object(
+	return jsonvalue.Object(
 		member("path", jsonvalue.String(c.path)),
 		member("before", jsonvalue.String(before)),
 		member("after", jsonvalue.String(lfText(after))),
-	), note), nil
+	), nil
 }
 
 // loadForEdit gives the bytes of a file that the agent has seen as they are.
@@ -138,7 +136,7 @@ func renderEdit(args, value jsonvalue.Value) ([]content.Block, error) {
 	} else {
 		text += " successfully."
 	}
-	return []content.Block{content.Text(text + noteLine(value))}, nil
+	return []content.Block{content.Text(text)}, nil
 }
 
 func presentEdit(args jsonvalue.Value) *cards.Call {

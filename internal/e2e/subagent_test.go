@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// delegated is a prompt by which the local model hands a prompt to a subagent.
+func delegated(prompt string) string {
+	return tool("subagent", map[string]any{"description": "Side task", "prompt": prompt})
+}
+
+func readFile(path string) string { return tool("read", map[string]any{"file_path": path}) }
+
+func TestASubagentWorksAndItsCardTells(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(cwd, "a.txt"), "alpha\n")
+	for _, nested := range []bool{false, true} {
+		t.Run(fmt.Sprint("nested ", nested), func(t *testing.T) {
+			caps := map[string]any{}
+			if nested {
+				caps["_meta"] = map[string]any{"terminal_output": true}
+			}
+			c := start(t, setup{config: withSessions(dir), cwd: cwd})
+			s := c.open(caps)
+			if stop := c.prompt(s, delegated(readFile("a.txt"))); stop != "end_turn" {
+				t.Error(stop)
+			}
+			calls := c.calls(s)
+			if nested {
+				if len(calls) != 2 || calls[1].Name != "read" || calls[1].Status != "completed" || parentOf(t, calls[1]) != calls[0].ToolCallID {
+					t.Errorf("%+v", calls)
+				}
+			} else if len(calls) != 1 {
+				t.Errorf("%+v", calls)
+			}
+			if calls[0].Name != "subagent" || calls[0].Status != "completed" || !strings.Contains(string(calls[0].Content), "`read` succeeded") {
+				t.Errorf("%s %s", calls[0].Status, calls[0].Content)
+			}
+			progress := false
+			for _, u := range c.updates(s) {
+				progress = progress || u.ToolCallID == calls[0].ToolCallID && strings.Contains(string(u.Content), "Calls made: 1")
+			}
+			if progress == nested {
+				t.Errorf("progress in the card: %v", progress)
+			}
+			live := c.shown(s, false)
+			c.closeInput()
+
+			again := start(t, setup{config: withSessions(dir), cwd: cwd})
+			again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": caps})
+			if f := again.load(s); f.Error != nil {
+				t.Fatalf("%+v", f.Error)
+			}
+			if got, want := strings.Join(again.shown(s, false), "\n"), strings.Join(live, "\n"); got != want {
+				t.Errorf("loaded:\n%s\nlive:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// What a subagent needs permission for the person is asked by the session that
+// they know, about a card that the editor has.
+func TestASubagentsQuestionReachesTheEditor(t *testing.T) {
+	for _, answer := range []string{"allow_once", "reject_once", "allow_always"} {
+		t.Run(answer, func(t *testing.T) {
+			c := start(t, setup{})
+			var asked []string
+			c.permit = func(params json.RawMessage) string {
+				asked = append(asked, string(params))
+				return answer
+			}
+			s := c.open(nil)
+			one := tool("write", map[string]any{"file_path": "made.txt", "content": "x\n"})
+			c.prompt(s, delegated(one+"\n"+tool("write", map[string]any{"file_path": "too.txt", "content": "y\n"})))
+			_, err := os.Stat(filepath.Join(c.cwd, "made.txt"))
+			if (err == nil) != (answer != "reject_once") {
+				t.Errorf("written: %v", err == nil)
+			}
+			want := 2
+			if answer == "allow_always" {
+				want = 1 // the grant is the session's
+			}
+			if len(asked) != want {
+				t.Fatalf("asked %d times", len(asked))
+			}
+			var p struct {
+				SessionID string
+				ToolCall  struct {
+					ToolCallID, Title, Kind string
+					Content                 json.RawMessage
+					Meta                    json.RawMessage `json:"_meta"`
+				}
+			}
+			if err := json.Unmarshal([]byte(asked[0]), &p); err != nil {
+				t.Fatal(err)
+			}
+			calls := c.calls(s)
+			if p.SessionID != s || len(calls) < 2 || p.ToolCall.ToolCallID != calls[1].ToolCallID || calls[1].Name != "write" || parentOf(t, calls[1]) != calls[0].ToolCallID {
+				t.Errorf("%s\n%+v", asked[0], calls)
+			}
+			if !strings.Contains(string(p.ToolCall.Content), `made.txt`) || !strings.Contains(string(p.ToolCall.Content), `Asked by the subagent \"Side task\"`) {
+				t.Errorf("%s", p.ToolCall.Content)
+			}
+			for _, u := range calls {
+				if u.Status != "completed" && u.Status != "failed" {
+					t.Errorf("%s is left %s", u.ToolCallID, u.Status)
+				}
+			}
+		})
+	}
+}
+
+func TestCancellingEndsASubagentAndWhatItRuns(t *testing.T) {
+	c := start(t, setup{config: fullAccess})
+	s := c.open(nil)
+	id := c.request("session/prompt", textPrompt(s, delegated(tool("bash", map[string]any{
+		"command": "sleep 60 & echo $! > pid; wait", "description": "Wait",
+	}))))
+	pid := waitForFile(t, filepath.Join(c.cwd, "pid"))
+	c.notify("session/cancel", map[string]any{"sessionId": s})
+	if stop := stopReason(c.reply(id)); stop != "cancelled" {
+		t.Error(stop)
+	}
+	if alive(pid) {
+		t.Error("what the subagent started lives on")
+	}
+	if calls := c.calls(s); len(calls) != 1 || calls[0].Status != "failed" {
+		t.Errorf("%+v", calls)
+	}
+	if stop := c.prompt(s, delegated("/say again")); stop != "end_turn" {
+		t.Error(stop)
+	}
+}
+
+// A killed agent leaves a call without a result; the next one gives it one.
+func TestASubagentInAKilledAgent(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	c := start(t, setup{config: withSessions(dir), cwd: cwd})
+	s := c.open(nil)
+	c.request("session/prompt", textPrompt(s, delegated(tool("bash", map[string]any{
+		"command": "echo $$ > pid; sleep 60", "description": "Wait",
+	}))))
+	waitForFile(t, filepath.Join(cwd, "pid"))
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+	again := start(t, setup{config: withSessions(dir), cwd: cwd})
+	again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"_meta": map[string]any{"terminal_output": true}}})
+	if f := again.load(s); f.Error != nil {
+		t.Fatalf("%+v", f.Error)
+	}
+	calls := again.calls(s)
+	if len(calls) != 2 {
+		t.Fatalf("%+v", calls)
+	}
+	for _, u := range calls {
+		if u.Status != "failed" {
+			t.Errorf("%+v", u)
+		}
+	}
+	if stop := again.prompt(s, delegated("/say again")); stop != "end_turn" {
+		t.Error(stop)
+	}
+}
+
+// Subagents are no sessions of the user's: they are not listed, cannot be
+// loaded, and go with their parent.
+func TestSubagentsBelongToTheirParent(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	c := start(t, setup{config: withSessions(dir), cwd: cwd})
+	s := c.open(nil)
+	c.prompt(s, delegated("/say hello"))
+	logs, _ := filepath.Glob(filepath.Join(dir, s, "agents", "*", "events.jsonl"))
+	if len(logs) != 1 {
+		t.Fatalf("logs: %q", logs)
+	}
+	child := filepath.Base(filepath.Dir(logs[0]))
+	if f := c.call("session/list", map[string]any{}); strings.Contains(string(f.Result), child) || !strings.Contains(string(f.Result), s) {
+		t.Errorf("%s", f.Result)
+	}
+	if f := c.load(child); f.Error == nil || f.Error.Code != -32002 {
+		t.Errorf("%+v", f)
+	}
+	if f := c.call("session/delete", map[string]any{"sessionId": s}); f.Error != nil {
+		t.Errorf("%+v", f.Error)
+	}
+	if _, err := os.Stat(logs[0]); !os.IsNotExist(err) {
+		t.Errorf("the subagent's log stays: %v", err)
+	}
+}
+
+// A program hands out work and gets data back.
+func TestAProgramUsesSubagents(t *testing.T) {
+	c := start(t, setup{config: fullAccess + "tools: {mode: both}\ncode_mode: {max_parallel_calls: 4}\n"})
+	s := c.open(nil)
+	program := `
+const shape = {type: "object", properties: {n: {type: "integer"}}, required: ["n"], additionalProperties: false};
+const ask = (n: number) => tools.subagent({description: "Count", prompt: "/tool final_answer {\"n\": " + n + "}", outputSchema: shape});
+const all = await Promise.all([1, 2, 3].map(ask));
+const words = await tools.subagent({description: "Talk", prompt: "/say hello"});
+return {sum: all.reduce((sum, r) => sum + (r.value as {n: number}).n, 0), words: words.output, kind: words.kind};`
+	if stop := c.prompt(s, fenced(program)); stop != "end_turn" {
+		t.Error(stop)
+	}
+	calls := c.calls(s)
+	if len(calls) != 1 || calls[0].Status != "completed" || !strings.Contains(string(calls[0].RawOutput), `\"sum\": 6`) || !strings.Contains(string(calls[0].RawOutput), "hello") {
+		t.Errorf("%+v", calls)
+	}
+}
+
+// The presets and rules of the session hold for its subagents.
+func TestAWorkspacesRulesHoldForSubagents(t *testing.T) {
+	cwd := t.TempDir()
+	write(t, filepath.Join(cwd, ".dsh-acp.yaml"), "permissions:\n  rules:\n    - {tool: read, match: secret.txt, decision: deny, reason: Not yours.}\n")
+	write(t, filepath.Join(cwd, "secret.txt"), "alpha\n")
+	c := start(t, setup{config: fullAccess, cwd: cwd})
+	s := c.open(nil)
+	c.prompt(s, delegated(readFile("secret.txt")))
+	if calls := c.calls(s); len(calls) != 1 || strings.Contains(string(calls[0].Content), "alpha") || !strings.Contains(string(calls[0].Content), "Not yours.") {
+		t.Errorf("%+v", calls)
+	}
+
+	write(t, filepath.Join(cwd, ".dsh-acp.yaml"), "agents: {max_steps: 1}\n")
+	s = c.newSession()
+	c.prompt(s, delegated(bashPrompt))
+	if calls := c.calls(s); calls[0].Status != "failed" || !strings.Contains(string(calls[0].Content), "limit of model requests: 1") {
+		t.Errorf("%s %s", calls[0].Status, calls[0].Content)
+	}
+}
