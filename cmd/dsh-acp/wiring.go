@@ -37,6 +37,7 @@ type app struct {
 	shell     *shell.Shell
 	store     *session.Store
 	observed  *fs.Observations // which files each session has seen, and how
+	editors   editors          // how each session's editor takes part in files
 	skills    *skill.Catalogue
 	delegates *delegate.Manager
 	codeMode  codeMode
@@ -89,7 +90,7 @@ func (a *app) registerTools() (err error) {
 		return err
 	}
 	a.observed = &fs.Observations{}
-	if err := fs.Register(global, fs.Options{Observations: a.observed, Escalation: true}); err != nil {
+	if err := fs.Register(global, fs.Options{Observations: a.observed, FileSystemOf: a.editors.fileSystemOf, Escalation: true}); err != nil {
 		return err
 	}
 	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global), a.registerSubagents(global))
@@ -169,6 +170,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})
 		if err == nil {
+			a.editors.open(log.Header().ID, p, a.logger)
 			return s, nil
 		}
 	}
@@ -187,6 +189,7 @@ func (a *app) DeleteSession(_ context.Context, id string) error { return a.store
 // it had read.
 func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
+	a.editors.close(id)
 	a.delegates.End(id)
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
 		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)

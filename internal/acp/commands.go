@@ -1,90 +1,123 @@
 package acp
 
 import (
-	"strconv"
+	"context"
 	"strings"
 
-	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
-// command is a slash command of the bridge. It runs without a model turn.
-type command struct {
+// Command is a slash command that the program carries out itself, without a
+// turn of the model. It runs on the session's goroutine, between turns.
+type Command struct {
 	model.Command
-	// run does it, with everything behind the name, and gives what to tell the
-	// user. A prompt that is not empty is then sent to the model.
-	run func(l *liveSession, args string) (reply, prompt string)
+	// Run does it, with everything behind the name. An error is shown to the
+	// person like an answer and fails nothing; its text says what to do next.
+	Run func(ctx context.Context, s *agent.Session, args string) (CommandAnswer, error)
 }
 
-// commands are the bridge's own.
-var commands = []command{
-	{model.Command{Name: "plan", Description: "Enter or leave plan mode", Hint: "[off|message]"}, (*liveSession).runPlan},
+// CommandAnswer is what a command gives.
+type CommandAnswer struct {
+	// Text is shown to the person, in Markdown; it may be empty.
+	Text string
+	// Prompt is sent to the model afterwards, unless it is empty.
+	Prompt string
 }
 
-// commandsOf are all commands of a session: the bridge's own, then those of its
-// model. The bridge wins where both have a name.
-func (s *Server) commandsOf(a *agent.Session) []model.Command {
-	var list []model.Command
-	own := map[string]bool{}
-	for _, c := range commands {
-		list = append(list, c.Command)
-		own[c.Name] = true
-	}
-	for _, c := range s.opt.Backend.Commands(a) {
-		if !own[c.Name] {
-			list = append(list, c)
-		}
+// builtinCommands are the bridge's own, one a file.
+func builtinCommands() []Command {
+	return []Command{planCommand(), modelCommand(), toolsCommand(), statusCommand()}
+}
+
+// CommandBackend is implemented by a Backend that has commands of its own.
+type CommandBackend interface {
+	// SessionCommands are the commands of a session besides the bridge's, in the
+	// order of a menu. Of two of one name the bridge's counts.
+	SessionCommands(s *agent.Session) []Command
+}
+
+// runnable are the commands that run without the model.
+func (s *Server) runnable(a *agent.Session) []Command {
+	list := builtinCommands()
+	if b, ok := s.opt.Backend.(CommandBackend); ok {
+		list = append(list, b.SessionCommands(a)...)
 	}
 	return list
 }
 
-// findCommand finds the bridge's command that a prompt begins with. Anything
-// else with a slash is for the model.
-func findCommand(prompt string) (c *command, args string) {
-	rest, ok := strings.CutPrefix(prompt, "/")
+// commandsOf are all commands of a session: those that run without the model,
+// then those that the model understands. The first of a name counts.
+func (s *Server) commandsOf(a *agent.Session) []model.Command {
+	var list []model.Command
+	taken := map[string]bool{}
+	add := func(c model.Command) {
+		if !taken[c.Name] {
+			taken[c.Name] = true
+			list = append(list, c)
+		}
+	}
+	for _, c := range s.runnable(a) {
+		add(c.Command)
+	}
+	for _, c := range s.opt.Backend.Commands(a) {
+		add(c)
+	}
+	return list
+}
+
+// findCommand finds the command that a prompt begins with. Anything else with a
+// slash is for the model.
+func (s *Server) findCommand(a *agent.Session, prompt string) (c *Command, args string) {
+	name, args, ok := splitCommand(prompt)
 	if !ok {
 		return nil, ""
 	}
-	name := rest
-	if i := strings.IndexAny(rest, "\t\n\r "); i >= 0 {
-		name, args = rest[:i], rest[i:]
-	}
-	for i := range commands {
-		if commands[i].Name == name {
-			return &commands[i], args
+	for _, c := range s.runnable(a) {
+		if c.Name == name {
+			return &c, args
 		}
 	}
 	return nil, ""
 }
 
-// runCommand runs the command of a job and shows what it says. It gives the
-// prompt that remains for the model, "" when there is none.
-func (l *liveSession) runCommand(job *promptJob) (prompt string) {
-	reply, prompt := job.command.run(l, job.args)
-	if reply != "" {
-		l.commandsRun++
-		id := "command-" + strconv.Itoa(l.commandsRun)
-		l.server.update(l.agent.SessionID(), protocol.AgentChunk(id, protocol.TextBlock(reply)))
+// splitCommand splits a prompt that begins with a slash into the name and what
+// follows it, the separator included.
+func splitCommand(prompt string) (name, args string, ok bool) {
+	rest, ok := strings.CutPrefix(prompt, "/")
+	if !ok {
+		return "", "", false
 	}
-	return prompt
+	if i := strings.IndexAny(rest, "\t\n\r "); i >= 0 {
+		return rest[:i], rest[i:], true
+	}
+	return rest, "", true
 }
 
-// runPlan enters plan mode, or leaves it with "off".
-func (l *liveSession) runPlan(args string) (reply, prompt string) {
-	defer l.syncMode()
-	args = strings.TrimSpace(args)
-	if args != "off" {
-		l.agent.SetPlanning(true)
-		return "Entering plan mode (applies from the next step). Use /plan off to leave.", args
+// runCommand runs the command of a job. What it says is logged, and shown
+// because it is logged. What remains for the model becomes the job's prompt; done
+// says that nothing does.
+func (l *liveSession) runCommand(job *promptJob) (done bool, err error) {
+	answer, failure := job.command.Run(job.ctx, l.agent, job.args)
+	if failure != nil {
+		if job.ctx.Err() != nil {
+			return false, nil // the turn that follows ends at once, cancelled
+		}
+		answer = CommandAnswer{Text: "Error: " + failure.Error()}
 	}
-	active, next := l.agent.PlanState()
-	l.agent.SetPlanning(false)
-	switch {
-	case active:
-		return "Leaving plan mode (applies from the next step).", ""
-	case next:
-		return "Plan mode entry cancelled.", ""
+	if answer.Text != "" {
+		if err := l.agent.LogCommand("/"+job.command.Name+job.args, answer.Text); err != nil {
+			return true, err
+		}
 	}
-	return "Plan mode is already inactive.", ""
+	l.syncView()
+	if answer.Prompt == "" {
+		return true, nil
+	}
+	job.prompt = promptBlocks(answer.Prompt)
+	if answer.Text != "" {
+		job.shown = []content.Block{} // the line is there already
+	}
+	return false, nil
 }

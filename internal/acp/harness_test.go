@@ -87,6 +87,7 @@ func (b *backend) EndProcesses(context.Context) error                      { ret
 type harness struct {
 	t       testing.TB
 	backend *backend
+	server  *Server
 	in      *io.PipeWriter
 	logged  *lockedBuffer
 
@@ -130,6 +131,7 @@ func newHarness(t testing.TB, caps string) *harness {
 		Name: "test", Version: "1", Backend: h.backend, Wire: wire.Options{},
 		Logger: slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+	h.server = srv
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -32,13 +32,13 @@ type liveSession struct {
 
 	// viewMu keeps the order in which settings are shown, and with the answers
 	// that repeat them. It may be taken under projMu, not the other way round.
-	viewMu    sync.Mutex
-	shownMode string // the mode that the client was told last
-
-	commandsRun int // of the session's goroutine: numbers the commands' messages
+	viewMu       sync.Mutex
+	shownMode    string // the mode that the client was told last
+	shownOptions []byte // the options that the client was told last, as JSON
 
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
+	live   *outputs // what runs; its order is projMu's
 
 	mu     sync.Mutex
 	jobs   map[*promptJob]struct{} // waiting and running
@@ -48,10 +48,11 @@ type liveSession struct {
 // promptJob is one session/prompt from its arrival to its answer.
 type promptJob struct {
 	req    *wire.Request
-	prompt []content.Block
-	// command is the bridge's command that the prompt is; nil when it is for the
-	// model. args is what follows its name.
-	command *command
+	prompt []content.Block // what the model reads
+	shown  []content.Block // what the person sent; nil when it is the same
+	// command is the command that the prompt is; nil when it is for the model. args
+	// is what follows its name.
+	command *Command
 	args    string
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -76,7 +77,9 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		jobs:      map[*promptJob]struct{}{},
 		proj:      cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
 	}
+	l.live = newOutputs(&l.projMu, l.proj, l.trySend)
 	a.Log().Subscribe(l.show)
+	a.WatchOutput(l.live.write)
 	return l
 }
 
@@ -100,6 +103,7 @@ func (l *liveSession) run() {
 	if err := l.agent.Close(); err != nil {
 		l.server.log.Error("a session log could not be closed", "session", l.agent.SessionID(), "err", err)
 	}
+	l.live.close()
 }
 
 // enqueue takes a prompt. It never blocks.
@@ -111,7 +115,7 @@ func (l *liveSession) enqueue(req *wire.Request, text string) *protocol.Error {
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
 	job := &promptJob{req: req, prompt: promptBlocks(text), ctx: ctx, cancel: cancel}
-	job.command, job.args = findCommand(text)
+	job.command, job.args = l.server.findCommand(l.agent, text)
 	select {
 	case l.inbox <- job:
 	default:
@@ -176,24 +180,33 @@ func (l *liveSession) turn(job *promptJob) {
 		return
 	}
 	if job.command != nil {
-		rest := l.runCommand(job)
-		if rest == "" {
+		done, err := l.runCommand(job)
+		switch {
+		case err != nil:
+			l.fail(job, err)
+			return
+		case done:
 			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopEndTurn))
 			return
 		}
-		job.prompt = promptBlocks(rest)
 	}
-	reason, err := l.agent.Prompt(job.ctx, job.prompt)
+	reason, err := l.agent.PromptShown(job.ctx, job.prompt, job.shown)
+	if err != nil {
+		l.fail(job, err)
+		return
+	}
+	l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+}
+
+// fail answers a prompt whose turn has failed.
+func (l *liveSession) fail(job *promptJob, err error) {
 	var turn *agent.TurnError
-	switch {
-	case errors.As(err, &turn):
+	if errors.As(err, &turn) {
 		e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
 		l.server.fail(job.req, e.WithDetails(turn.Message))
-	case err != nil:
-		l.server.fail(job.req, protocol.InternalError(err.Error()))
-	default:
-		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+		return
 	}
+	l.server.fail(job.req, protocol.InternalError(err.Error()))
 }
 
 // show projects one event of the log and sends what it shows. The log calls it
@@ -201,10 +214,28 @@ func (l *liveSession) turn(job *promptJob) {
 func (l *liveSession) show(ev session.Event) {
 	l.projMu.Lock()
 	defer l.projMu.Unlock()
-	l.send(l.proj.Project(agent.CardEvent(ev)))
-	if ev.Type == session.TypePlanMode {
-		l.syncMode()
+	updates := l.proj.Project(agent.CardEvent(ev))
+	for i, u := range updates {
+		updates[i] = l.live.settle(u)
 	}
+	l.send(updates)
+	if id := endedCall(ev); id != "" {
+		l.live.forget(id)
+	}
+	if ev.Type == session.TypePlanMode {
+		l.syncView()
+	}
+}
+
+// endedCall is the id of the call that the event ends, "" when it ends none.
+func endedCall(ev session.Event) string {
+	switch ev.Type {
+	case session.TypeToolResult:
+		return ev.Data.GetString("callId")
+	case session.TypeCodeDispatch:
+		return ev.Data.GetString("subCallId")
+	}
+	return ""
 }
 
 // send sends what a projection shows.
@@ -214,6 +245,11 @@ func (l *liveSession) send(updates []cards.Update) {
 			l.server.update(l.agent.SessionID(), wireUpdate)
 		}
 	}
+}
+
+// trySend sends a preview unless it would have to wait for the client.
+func (l *liveSession) trySend(u cards.ToolUpdate) bool {
+	return l.server.tryUpdate(l.agent.SessionID(), updateFor(u))
 }
 
 // announced returns the card of a running call, for a permission request.

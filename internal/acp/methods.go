@@ -137,19 +137,25 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	wait, cancel := context.WithTimeout(ctx, catalogueWait)
 	complete := l.agent.Catalogue().Fetch(wait)
 	cancel()
+	// Held until the answer has left: no change of a setting is shown before.
+	l.viewMu.Lock()
+	defer l.viewMu.Unlock()
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
 		_ = l.agent.Close()
+		l.live.close()
 		return protocol.Cancelled("the agent is shutting down")
 	}
+	st := state(l.agent)
+	l.optionsSeen(st.ConfigOptions)
 	s.sessions[id] = l
 	s.workers.Go(l.run)
 	if !complete {
 		l.followModels()
 	}
 	s.mu.Unlock()
-	s.reply(req, answer(state(l.agent)))
+	s.reply(req, answer(st))
 	s.update(id, commandsUpdate(s.commandsOf(l.agent)))
 	l.notices.open(id, l.showNotices)
 	return nil
@@ -175,7 +181,7 @@ func (s *Server) params(p protocol.SessionSetup) (SessionParams, *notices) {
 	n := newNotices(s)
 	return SessionParams{
 		Cwd: p.Cwd, AdditionalDirectories: distinctDirs(p.Cwd, p.AdditionalDirectories),
-		Asker: s, Elicitor: s, Notifier: n,
+		Asker: s, Elicitor: s, Notifier: n, Editor: s.editorFiles(),
 	}, n
 }
 

@@ -201,7 +201,9 @@ func (s *Server) handleSetConfigOption(_ context.Context, req *wire.Request) {
 		if p.ConfigID == optionMode {
 			l.sendMode()
 		}
-		s.reply(req, protocol.SetConfigOptionResponse{ConfigOptions: configOptions(l.agent)})
+		list := configOptions(l.agent)
+		l.optionsSeen(list)
+		s.reply(req, protocol.SetConfigOptionResponse{ConfigOptions: list})
 		return nil, nil
 	})
 }
@@ -258,6 +260,12 @@ func invalidValue(what string) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeInvalidParams, Message: "Invalid params: " + what}
 }
 
+// optionsSeen remembers that the client has got these options. The caller holds
+// viewMu.
+func (l *liveSession) optionsSeen(list []protocol.ConfigOption) {
+	l.shownOptions, _ = json.Marshal(list) // plain data always marshals
+}
+
 // sendMode tells the client the mode. The caller holds viewMu.
 func (l *liveSession) sendMode() {
 	l.shownMode = modeID(l.agent.Settings().Planning)
@@ -266,15 +274,20 @@ func (l *liveSession) sendMode() {
 
 // sendOptions tells the client all options. The caller holds viewMu.
 func (l *liveSession) sendOptions() {
-	l.server.update(l.agent.SessionID(), protocol.ConfigOptions{ConfigOptions: configOptions(l.agent)})
+	list := configOptions(l.agent)
+	l.optionsSeen(list)
+	l.server.update(l.agent.SessionID(), protocol.ConfigOptions{ConfigOptions: list})
 }
 
-// syncMode tells the client when the agent itself has changed the mode.
-func (l *liveSession) syncMode() {
+// syncView tells the client what changed of the mode and the options since it
+// was last told, because the agent itself or a command has changed it.
+func (l *liveSession) syncView() {
 	l.viewMu.Lock()
 	defer l.viewMu.Unlock()
 	if modeID(l.agent.Settings().Planning) != l.shownMode {
 		l.sendMode()
+	}
+	if now, _ := json.Marshal(configOptions(l.agent)); !bytes.Equal(now, l.shownOptions) {
 		l.sendOptions()
 	}
 }
@@ -282,7 +295,6 @@ func (l *liveSession) syncMode() {
 // followModels sends the options again when the lists of models have come after
 // the answer and say more than it did. It ends with the session.
 func (l *liveSession) followModels() {
-	answered, _ := json.Marshal(configOptions(l.agent)) // plain data always marshals
 	l.server.workers.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		known := make(chan bool, 1)
@@ -293,11 +305,7 @@ func (l *liveSession) followModels() {
 		select {
 		case <-l.done:
 		case <-known:
-			l.viewMu.Lock()
-			defer l.viewMu.Unlock()
-			if now, _ := json.Marshal(configOptions(l.agent)); !bytes.Equal(now, answered) {
-				l.sendOptions()
-			}
+			l.syncView()
 		}
 	})
 }

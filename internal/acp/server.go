@@ -65,6 +65,7 @@ type SessionParams struct {
 	Asker                 agent.Asker
 	Elicitor              agent.Elicitor
 	Notifier              Notifier
+	Editor                *EditorFiles // the client's side of text files
 }
 
 // Options of a server.
@@ -88,6 +89,8 @@ type Server struct {
 	opening     map[string]bool // sessions that are being loaded
 	closing     bool
 	workers     sync.WaitGroup
+
+	editor editorState
 }
 
 // NewServer makes a server; Serve runs it.
@@ -97,7 +100,9 @@ func NewServer(opt Options) *Server {
 	}
 	opt.Wire.Logger = opt.Logger
 	opt.Wire.FlushTimeout = flushGrace
-	return &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}}
+	s := &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}}
+	s.editor.readWait, s.editor.writeWait = editorReadWait, editorWriteWait
+	return s
 }
 
 // Serve speaks the protocol until the client closes its end, the output breaks
@@ -242,4 +247,14 @@ func (s *Server) update(sessionID string, u protocol.SessionUpdate) {
 	if err := s.conn.Notify(protocol.MethodSessionUpdate, n); err != nil {
 		s.log.Debug("an update could not be sent", "session", sessionID, "err", err)
 	}
+}
+
+// tryUpdate sends a session update that can be left out, unless that would have
+// to wait. One that cannot be sent at all counts as sent.
+func (s *Server) tryUpdate(sessionID string, u protocol.SessionUpdate) bool {
+	sent, err := s.conn.TryNotify(protocol.MethodSessionUpdate, protocol.NewSessionNotification(sessionID, u))
+	if err != nil {
+		s.log.Debug("a preview could not be sent", "session", sessionID, "err", err)
+	}
+	return sent || err != nil
 }

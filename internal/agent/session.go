@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -68,12 +69,15 @@ type Session struct {
 	header session.Header
 	roots  []string
 
-	turn    int64
-	titled  bool
-	parked  []registry.Context  // context of a cancelled step, for the next turn
-	callIDs map[string]struct{} // every call id of the session, to keep them unique
+	turn     int64
+	titled   bool
+	commands int64               // slash commands in the log
+	parked   []registry.Context  // context of a cancelled step, for the next turn
+	callIDs  map[string]struct{} // every call id of the session, to keep them unique
 
 	lastHeader jsonvalue.Value
+
+	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
 
 	mu  sync.Mutex
 	set choices
@@ -106,6 +110,8 @@ func NewSession(cfg Config) (*Session, error) {
 			s.turn = max(s.turn, ev.Turn())
 		case session.TypeTitle:
 			s.titled = true
+		case TypeCommandRun:
+			s.commands++
 		case session.TypeToolCall:
 			s.callIDs[ev.Data.GetString("callId")] = struct{}{}
 		}

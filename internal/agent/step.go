@@ -234,11 +234,7 @@ func (s *Session) runCalls(ctx context.Context, step int64, parts []model.Part) 
 				_, err := s.append(eventType, data)
 				return err
 			},
-			Output: func(chunk []byte) {
-				if s.cfg.Output != nil {
-					s.cfg.Output(p.ID, chunk)
-				}
-			},
+			Output: func(chunk []byte) { s.CallOutput(p.ID, chunk) },
 		}
 	}
 	out, err := s.cfg.Pipeline.RunBatch(ctx, calls, sink)

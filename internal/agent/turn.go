@@ -47,8 +47,15 @@ func (e *TurnError) Unwrap() error { return e.Err }
 // cancelled: what runs is stopped and awaited, every call gets its result, and
 // the reason is Cancelled. A failure is a *TurnError.
 func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReason, error) {
+	return s.PromptShown(ctx, prompt, nil)
+}
+
+// PromptShown is Prompt for a prompt that the person sees in another form than
+// the model: shown is what they sent, and what a replay shows. nil means that
+// both are the same, an empty list that nothing is to be shown.
+func (s *Session) PromptShown(ctx context.Context, prompt, shown []content.Block) (StopReason, error) {
 	s.turn++
-	if end, err := s.openTurn(ctx, prompt); err != nil || end != "" {
+	if end, err := s.openTurn(ctx, prompt, shown); err != nil || end != "" {
 		return end, err
 	}
 	for step := int64(1); ; step++ {
@@ -94,7 +101,7 @@ func (s *Session) Prompt(ctx context.Context, prompt []content.Block) (StopReaso
 // user/message, context parked by that turn and added by listeners, and the
 // session's title on the first prompt. A stop reason says that a listener has
 // ended the turn; the error is the turn's.
-func (s *Session) openTurn(ctx context.Context, prompt []content.Block) (StopReason, error) {
+func (s *Session) openTurn(ctx context.Context, prompt, shown []content.Block) (StopReason, error) {
 	user := session.Data("kind", "user")
 	chosen, told, err := s.settle()
 	if err != nil {
@@ -120,7 +127,11 @@ func (s *Session) openTurn(ctx context.Context, prompt []content.Block) (StopRea
 		added = v.Contexts
 	}
 	message := len(drafts)
-	drafts = append(drafts, session.Draft{Type: session.TypeUserMessage, Data: session.Data("content", content.ToValue(prompt), "source", user)})
+	data := session.Data("content", content.ToValue(prompt), "source", user)
+	if shown != nil {
+		data = data.With("envelope", session.Data("displayContent", content.ToValue(shown), "prefixContexts", []any{}))
+	}
+	drafts = append(drafts, session.Draft{Type: session.TypeUserMessage, Data: data})
 	drafts = append(drafts, told...)
 	for _, c := range append(s.parked, added...) {
 		drafts = append(drafts, contextDraft(c))
@@ -130,7 +141,10 @@ func (s *Session) openTurn(ctx context.Context, prompt []content.Block) (StopRea
 	if err != nil {
 		return "", logFailure(err)
 	}
-	title := titleFrom(content.JoinText(prompt))
+	title := titleFrom(content.JoinText(shown))
+	if title == "" {
+		title = titleFrom(content.JoinText(prompt))
+	}
 	if s.titled || title == "" {
 		return "", nil
 	}

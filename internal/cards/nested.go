@@ -182,13 +182,7 @@ func (c *openCall) tracked() *progress {
 }
 
 // told is the update by which a card shows its progress.
-func (c *openCall) told() []Update {
-	text := content.Text(c.progress.text())
-	return []Update{ToolUpdate{
-		ID: c.announce.ID, ParentID: c.announce.ParentID,
-		Content: append(slices.Clone(c.announce.Content), ToolContent{Block: &text}),
-	}}
-}
+func (c *openCall) told() []Update { return []Update{c.working()} }
 
 func (g *progress) text() string {
 	var b strings.Builder

@@ -60,10 +60,11 @@ type openCall struct {
 	name     string
 	args     jsonvalue.Value
 	card     Card
-	parent   string // the id of the call that made this one; "" for the model's own
 	announce ToolCall
 	hidden   bool      // a nested call that is not shown as a card
 	progress *progress // of a call with hidden nested ones
+	preview  string    // the live output that is shown below the rest
+	parent   string    // the id of the call that made this one; "" for the model's own
 }
 
 // NewProjector starts a projection.
@@ -90,6 +91,8 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.chunk(d.Get("chunk"))
 	case "user/message":
 		return p.userMessage(d)
+	case "command/run":
+		return p.command(d)
 	case "tool/call":
 		return p.call(d)
 	case "tool/start":

@@ -64,6 +64,15 @@ func shown(u cards.Update) any {
 		}
 		return v
 	}
+	output := func(o *cards.TerminalOutput) any {
+		if o == nil {
+			return nil
+		}
+		return struct {
+			ID, Data string
+			Notes    string `json:",omitempty"`
+		}(*o)
+	}
 	nested := func(parent string, m map[string]any) any {
 		if parent != "" {
 			m["parent"] = parent
@@ -76,7 +85,7 @@ func shown(u cards.Update) any {
 	case cards.ToolCall:
 		return nested(u.ParentID, map[string]any{"call": u.ID, "name": u.Name, "title": u.Title, "kind": u.Kind, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawInput": val(u.RawInput), "terminal": u.Terminal})
 	case cards.ToolUpdate:
-		return nested(u.ParentID, map[string]any{"update": u.ID, "title": u.Title, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawOutput": val(u.RawOutput), "output": u.Output, "exit": u.Exit, "card": val(u.Card)})
+		return nested(u.ParentID, map[string]any{"update": u.ID, "title": u.Title, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawOutput": val(u.RawOutput), "output": output(u.Output), "exit": u.Exit, "card": val(u.Card)})
 	case cards.Plan:
 		return map[string]any{"plan": u.Entries}
 	case cards.SessionInfo:

@@ -100,7 +100,7 @@ func (p *Projector) terminalResult(u *ToolUpdate, v *Result) {
 		u.Content = []ToolContent{{Block: &b}}
 		return
 	}
-	u.Output = &TerminalOutput{ID: u.ID, Data: v.Output}
+	u.Output = &TerminalOutput{ID: u.ID, Data: v.Output, Notes: v.Notes}
 	switch {
 	case v.Signal != "":
 		u.Exit = &TerminalExit{ID: u.ID, Signal: v.Signal}

@@ -74,13 +74,16 @@ type Call struct {
 
 // Result is how a tool wants its finished call shown: the card that
 // Definition.PresentResult returns. Generic uses Title and Content (nil Content
-// keeps the raw result content); Terminal uses Title, Output, ExitCode and
-// Signal; Diff uses Title and Diffs; Search, Read and Web use their own part.
+// keeps the raw result content); Terminal uses Title, Output, Notes, ExitCode
+// and Signal; Diff uses Title and Diffs; Search, Read and Web use their own part.
 type Result struct {
-	Card     Card
-	Title    string
-	Content  []content.Block
-	Output   string
+	Card    Card
+	Title   string
+	Content []content.Block
+	Output  string
+	// Notes is what Output says besides what the command itself wrote, such as
+	// its exit status: all that is left to show where the rest was shown live.
+	Notes    string
 	ExitCode *int
 	Signal   string
 	Diffs    []FileDiff

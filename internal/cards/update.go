@@ -85,8 +85,9 @@ type TerminalInfo struct {
 
 // TerminalOutput appends text to a display terminal.
 type TerminalOutput struct {
-	ID   string
-	Data string
+	ID    string
+	Data  string
+	Notes string // the part of Data that no live output can have shown
 }
 
 // TerminalExit ends a display terminal. At most one of ExitCode and Signal is

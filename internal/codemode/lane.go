@@ -74,7 +74,8 @@ func (b *bridge) call(c *subCall) pipeline.Call {
 			b.begun(c)
 			b.emit(typeToolStart, jsonvalue.Object(member("callId", jsonvalue.String(c.id))))
 		},
-		Emit: b.run.Emit,
+		Emit:   b.run.Emit,
+		Output: b.outputOf(c),
 	}
 }
 

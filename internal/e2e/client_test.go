@@ -66,6 +66,9 @@ type client struct {
 	// elicit answers a form: the result, nil for an error answer. Without it
 	// the client knows no forms.
 	elicit func(params json.RawMessage) any
+	// files answers fs requests: the result, or an error; nil for no answer at
+	// all. Without it the client does not know them.
+	files  func(method string, params json.RawMessage) any
 	nextID int
 	asked  map[string]string // the method of each request, by id
 }
@@ -183,6 +186,19 @@ func (c *client) answer(f frame) {
 		answer := map[string]any{"jsonrpc": "2.0", "id": f.ID, "error": map[string]any{"code": -32603, "message": "no form today"}}
 		if result := c.elicit(f.Params); result != nil {
 			delete(answer, "error")
+			answer["result"] = result
+		}
+		c.send(answer)
+		return
+	}
+	if c.files != nil && strings.HasPrefix(f.Method, "fs/") {
+		answer := map[string]any{"jsonrpc": "2.0", "id": f.ID}
+		switch result := c.files(f.Method, f.Params).(type) {
+		case nil:
+			return
+		case error:
+			answer["error"] = map[string]any{"code": -32603, "message": result.Error()}
+		default:
 			answer["result"] = result
 		}
 		c.send(answer)

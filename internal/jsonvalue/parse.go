@@ -39,12 +39,14 @@ var ErrDuplicateKey = errors.New("duplicate object key")
 func Parse(data []byte) (Value, error) { return ParseString(string(data)) }
 
 // ParseString is [Parse] for text that is already a string; nothing is copied.
-func ParseString(text string) (Value, error) {
+func ParseString(text string) (Value, error) { return parseText(text, nil) }
+
+func parseText(text string, series *Series) (Value, error) {
 	if !utf8.ValidString(text) {
 		return Value{}, &SyntaxError{Offset: firstInvalid(text), Msg: "the text is not valid UTF-8"}
 	}
 	p := parsers.Get().(*parser)
-	p.s = text
+	p.s, p.series = text, series
 	v, err := p.run()
 	p.release()
 	return v, err
@@ -72,6 +74,7 @@ type parser struct {
 	keys   []string
 	used   [2]int   // high-water marks of vals and keys, for release
 	shapes []*shape // last shape seen at each (small) depth
+	series *Series  // remembers shapes from text to text; nil when there is one text
 
 	// Children and bodies of small containers are cut from chunks: one
 	// allocation serves dozens of them.
@@ -328,6 +331,14 @@ func (p *parser) shapeOf(top openContainer) (*shape, error) {
 	if depth < shapeDepth && p.shapes[depth] != nil && slices.Equal(p.shapes[depth].keys, keys) {
 		return p.shapes[depth], nil
 	}
+	if p.series != nil {
+		if sh := p.series.known(keys); sh != nil {
+			if depth < shapeDepth {
+				p.shapes[depth] = sh
+			}
+			return sh, nil
+		}
+	}
 	dup := -1
 	if len(keys) <= linearKeys {
 		for i := 1; i < len(keys) && dup < 0; i++ {
@@ -350,7 +361,12 @@ func (p *parser) shapeOf(top openContainer) (*shape, error) {
 			Msg: fmt.Sprintf("the object has the key %q twice; give each key once", keys[dup]),
 		}
 	}
-	sh := newShape(slices.Clone(keys))
+	var sh *shape
+	if p.series != nil {
+		sh = p.series.shape(keys)
+	} else {
+		sh = newShape(slices.Clone(keys))
+	}
 	if depth < shapeDepth {
 		p.shapes[depth] = sh
 	}

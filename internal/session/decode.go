@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,8 @@ type Recording struct {
 	// of them lacks its newline.
 	size         int64
 	unterminated bool
+
+	parse jsonvalue.Series // of the lines
 }
 
 // Torn describes a last line that a crash cut short.
@@ -59,6 +62,32 @@ func ReadFile(path string) (*Recording, error) {
 	return readNamed(f, path)
 }
 
+// countLines counts the lines of what can be read twice, such as a file, so that
+// the events need no growing, which takes three times their memory for a while.
+// It gives 0 for anything else.
+func countLines(r io.Reader) (lines int) {
+	seeker, ok := r.(io.ReadSeeker)
+	if !ok {
+		return 0
+	}
+	begin, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := seeker.Read(buf)
+		lines += bytes.Count(buf[:n], []byte{'\n'})
+		if err != nil {
+			break
+		}
+	}
+	if _, err := seeker.Seek(begin, io.SeekStart); err != nil {
+		return 0 // reading will fail too, and say why
+	}
+	return lines
+}
+
 func readNamed(r io.Reader, path string) (*Recording, error) {
 	rec, err := Read(r)
 	var corrupt *CorruptError
@@ -74,6 +103,9 @@ func readNamed(r io.Reader, path string) (*Recording, error) {
 // are a *[CorruptError], faults of the reader come as they are.
 func Read(r io.Reader) (*Recording, error) {
 	rec := &Recording{}
+	if n := countLines(r); n > 0 {
+		rec.Events = make([]Event, 0, n)
+	}
 	lines := lineReader{r: bufio.NewReaderSize(r, 64<<10)}
 	for n := 1; ; n++ {
 		line, whole, err := lines.next()
@@ -109,12 +141,12 @@ func Read(r io.Reader) (*Recording, error) {
 // take adds one line; on error nothing was added.
 func (rec *Recording) take(n int, line []byte) error {
 	if n > 1 {
-		if e, ok := plainEvent(line, int64(len(rec.Events))); ok {
+		if e, ok := plainEvent(&rec.parse, line, int64(len(rec.Events))); ok {
 			rec.Events = append(rec.Events, e)
 			return nil
 		}
 	}
-	v, err := jsonvalue.Parse(line)
+	v, err := rec.parse.Parse(line)
 	if err != nil {
 		return err
 	}

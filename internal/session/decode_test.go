@@ -191,7 +191,7 @@ func TestPlainEventAgrees(t *testing.T) {
 		`{"type": "step/end","seq":3,"time":1,"data":{}}`,
 		`{"seq":3,"type":"step/end","time":1,"data":{}}`,
 	} {
-		fast, ok := plainEvent([]byte(line), 3)
+		fast, ok := plainEvent(&jsonvalue.Series{}, []byte(line), 3)
 		if !ok {
 			continue
 		}
@@ -235,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		for _, line := range strings.Split(string(data), "\n") {
-			if e, ok := plainEvent([]byte(line), 1); ok {
+			if e, ok := plainEvent(&jsonvalue.Series{}, []byte(line), 1); ok {
 				v, err := jsonvalue.ParseString(line)
 				if err != nil {
 					t.Fatalf("%s: %v", line, err)

@@ -18,7 +18,7 @@ import (
 //
 // That the rest of the line but its last brace is one JSON value proves the
 // form: no other member can follow.
-func plainEvent(line []byte, want int64) (Event, bool) {
+func plainEvent(parse *jsonvalue.Series, line []byte, want int64) (Event, bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"type":"`))
 	if !ok {
 		return Event{}, false
@@ -48,7 +48,7 @@ func plainEvent(line []byte, want int64) (Event, bool) {
 	if rest, ok = bytes.CutSuffix(rest, []byte("}")); !ok {
 		return Event{}, false
 	}
-	data, err := jsonvalue.Parse(rest)
+	data, err := parse.Parse(rest)
 	if err != nil {
 		return Event{}, false
 	}

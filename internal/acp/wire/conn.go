@@ -164,7 +164,13 @@ func (c *Conn) notify(ctx context.Context, method string, params any, class send
 		return err
 	}
 	f := outFrame{line: line, room: len(line)}
-	return c.sent(f, c.jc.Notify(ctx, method, nil, jsonrpc2.ExtraField(frameField, f)))
+	return c.sent(f, c.notifyFrame(method, f))
+}
+
+// notifyFrame hands a finished notification, whose room was granted, to the
+// library.
+func (c *Conn) notifyFrame(method string, f outFrame) error {
+	return c.jc.Notify(context.Background(), method, nil, jsonrpc2.ExtraField(frameField, f))
 }
 
 // sent turns the library's verdict on a frame into ours. The library refuses

@@ -42,14 +42,14 @@ func (Disk) Open(_ context.Context, t Target) (io.ReadCloser, error) {
 }
 
 // Write makes data the content of the file that t leads to.
-func (Disk) Write(ctx context.Context, t Target, data []byte) error {
+func (Disk) Write(ctx context.Context, t Target, data []byte) (note string, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	}
 	if t.Exists {
-		return replace(t, data)
+		return "", replace(t, data)
 	}
-	return create(t, data)
+	return "", create(t, data)
 }
 
 func replace(t Target, data []byte) error {

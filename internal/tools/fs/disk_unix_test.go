@@ -156,13 +156,13 @@ func TestChangeBetweenReadAndRename(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.put("f", "one and more\n")
-	if err := (Disk{}).Write(t.Context(), target, []byte("two\n")); !errors.Is(err, ErrChanged) {
+	if _, err := (Disk{}).Write(t.Context(), target, []byte("two\n")); !errors.Is(err, ErrChanged) {
 		t.Errorf("got %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Disk{}).Write(t.Context(), target, []byte("two\n")); err == nil {
+	if _, err := (Disk{}).Write(t.Context(), target, []byte("two\n")); err == nil {
 		t.Error("a vanished file was written")
 	}
 	missing, err := Disk{}.Resolve(t.Context(), path)
@@ -170,7 +170,7 @@ func TestChangeBetweenReadAndRename(t *testing.T) {
 		t.Fatalf("%+v, %v", missing, err)
 	}
 	f.put("f", "appeared\n")
-	if err := (Disk{}).Write(t.Context(), missing, []byte("two\n")); !errors.Is(err, os.ErrExist) {
+	if _, err := (Disk{}).Write(t.Context(), missing, []byte("two\n")); !errors.Is(err, os.ErrExist) {
 		t.Errorf("got %v", err)
 	}
 	if f.get("f") != "appeared\n" {

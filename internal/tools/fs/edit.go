@@ -28,6 +28,7 @@ func (t *Tools) edit() registry.Definition {
 				schema.Required("path", schema.String("The absolute path.")),
 				schema.Required("before", schema.String("The old text.")),
 				schema.Required("after", schema.String("The new text.")),
+				noteSchema(),
 			)),
 			Render:           renderEdit,
 			PresentationMeta: diffMeta,
@@ -81,15 +82,16 @@ func (t *Tools) doEdit(ctx context.Context, args jsonvalue.Value, run registry.R
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}
-	if err := c.files.Write(ctx, target, []byte(after)); err != nil {
+	note, err := c.files.Write(ctx, target, []byte(after))
+	if err != nil {
 		return jsonvalue.Value{}, c.explain(ctx, err)
 	}
 	t.seen.put(c.agent, target.Real, versionOf([]byte(after)))
-	return jsonvalue.Object(
+	return withNote(jsonvalue.Object(
 		member("path", jsonvalue.String(c.path)),
 		member("before", jsonvalue.String(before)),
 		member("after", jsonvalue.String(lfText(after))),
-	), nil
+	), note), nil
 }
 
 // loadForEdit gives the bytes of a file that the agent has seen as they are.
@@ -136,7 +138,7 @@ func renderEdit(args, value jsonvalue.Value) ([]content.Block, error) {
 	} else {
 		text += " successfully."
 	}
-	return []content.Block{content.Text(text)}, nil
+	return []content.Block{content.Text(text + noteLine(value))}, nil
 }
 
 func presentEdit(args jsonvalue.Value) *cards.Call {

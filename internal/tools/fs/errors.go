@@ -24,6 +24,7 @@ const (
 	CodeStaleVersion   = "FS_STALE_VERSION"
 	CodeEditNotFound   = "FS_EDIT_NOT_FOUND"
 	CodeAmbiguousEdit  = "FS_AMBIGUOUS_EDIT"
+	CodeUnsaved        = "FS_UNSAVED_IN_EDITOR"
 )
 
 // Error is a failure of a file tool: what the model reads, and a code.

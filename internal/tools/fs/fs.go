@@ -22,9 +22,11 @@ import (
 
 // Options configure the tools.
 type Options struct {
-	// FileSystem is used for agents that bring none of their own (see
-	// [Provider]). nil means Disk.
+	// FileSystem is used for agents that have none of their own. nil means Disk.
 	FileSystem FileSystem
+	// FileSystemOf gives the file system of an agent that does not bring one
+	// itself (see [Provider]); nil, or what gives nil, means FileSystem.
+	FileSystemOf func(registry.Agent) FileSystem
 	// Observations is where the tools note what agents have seen. Give one to
 	// be able to forget agents that have ended. nil means a new one.
 	Observations *Observations
@@ -36,13 +38,14 @@ type Options struct {
 // Tools are the file tools with their configuration.
 type Tools struct {
 	files      FileSystem
+	filesOf    func(registry.Agent) FileSystem
 	seen       *Observations
 	escalation bool
 }
 
 // New returns the tools.
 func New(opts Options) *Tools {
-	t := &Tools{files: opts.FileSystem, seen: opts.Observations, escalation: opts.Escalation}
+	t := &Tools{files: opts.FileSystem, filesOf: opts.FileSystemOf, seen: opts.Observations, escalation: opts.Escalation}
 	if t.files == nil {
 		t.files = Disk{}
 	}
@@ -129,6 +132,10 @@ func (t *Tools) begin(verb string, args jsonvalue.Value, run registry.Run) (call
 		if files := p.FileSystem(); files != nil {
 			c.files = files
 		}
+	} else if t.filesOf != nil && exec.Agent() != nil {
+		if files := t.filesOf(exec.Agent()); files != nil {
+			c.files = files
+		}
 	}
 	c.path = filepath.Clean(given)
 	if !filepath.IsAbs(c.path) {
@@ -176,6 +183,27 @@ func (c call) load(ctx context.Context, t Target) ([]byte, error) {
 
 func (c call) explain(ctx context.Context, err error) error {
 	return explain(ctx, c.verb, c.path, err)
+}
+
+// noteSchema is the member of every value for what a file system has to say.
+func noteSchema() schema.Property {
+	return schema.Optional("note", schema.String("What to know about where the text is, when it is not simply the file on disk."))
+}
+
+// withNote adds a note to a value.
+func withNote(value jsonvalue.Value, note string) jsonvalue.Value {
+	if note == "" {
+		return value
+	}
+	return value.With("note", jsonvalue.String(note))
+}
+
+// noteLine is the note as the last line of a text.
+func noteLine(value jsonvalue.Value) string {
+	if note := value.GetString("note"); note != "" {
+		return "\n(" + note + ")"
+	}
+	return ""
 }
 
 // envelope is the text around what a tool says of a file.

@@ -20,10 +20,10 @@ func (b buffers) Open(ctx context.Context, t Target) (io.ReadCloser, error) {
 	return b.Disk.Open(ctx, t)
 }
 
-func (b buffers) Write(ctx context.Context, t Target, data []byte) error {
+func (b buffers) Write(ctx context.Context, t Target, data []byte) (string, error) {
 	if _, ok := b.open[t.Real]; ok {
 		b.open[t.Real] = string(data)
-		return nil
+		return "", nil
 	}
 	return b.Disk.Write(ctx, t, data)
 }

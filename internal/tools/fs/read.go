@@ -33,6 +33,7 @@ func (t *Tools) read() registry.Definition {
 				))),
 				schema.Required("totalLines", schema.Integer("How many lines the whole file has.")),
 				schema.Optional("truncatedByBytes", schema.Boolean("Set when the window ended early because of its size.")),
+				noteSchema(),
 			)),
 			Render: renderRead,
 		},
@@ -78,7 +79,7 @@ func (t *Tools) doRead(ctx context.Context, args jsonvalue.Value, run registry.R
 		return jsonvalue.Value{}, fail(CodeNotFound, "offset %d is out of range for %q (%d lines)", offset, c.path, w.total)
 	}
 	t.seen.put(c.agent, target.Real, w.version)
-	return readValue(c.path, offset, w), nil
+	return withNote(readValue(c.path, offset, w), noteOf(r)), nil
 }
 
 // positive reads an optional argument that counts from one.
@@ -131,6 +132,7 @@ func renderRead(_, value jsonvalue.Value) ([]content.Block, error) {
 	default:
 		fmt.Fprintf(&b, "(End of file - total %d lines)", total)
 	}
+	b.WriteString(noteLine(value))
 	return envelope(value.GetString("path"), b.String()), nil
 }
 

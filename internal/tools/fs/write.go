@@ -30,6 +30,7 @@ func (t *Tools) write() registry.Definition {
 				schema.Required("operation", schema.Enum("Whether the file is new.", "create", "update")),
 				schema.Required("before", schema.OneOf("The old text, null for a new file or one that was no text.", schema.String(""), schema.Null(""))),
 				schema.Required("after", schema.String("The new text.")),
+				noteSchema(),
 			)),
 			Render:           renderWrite,
 			PresentationMeta: diffMeta,
@@ -55,7 +56,8 @@ func (t *Tools) doWrite(ctx context.Context, args jsonvalue.Value, run registry.
 		return jsonvalue.Value{}, c.explain(ctx, err)
 	}
 	after := tools.Text(args, "content")
-	if err := c.files.Write(ctx, target, []byte(after)); err != nil {
+	note, err := c.files.Write(ctx, target, []byte(after))
+	if err != nil {
 		if !target.Exists && errors.Is(err, iofs.ErrExist) { // somebody else was faster
 			err = notObserved(c.path)
 		}
@@ -66,12 +68,12 @@ func (t *Tools) doWrite(ctx context.Context, args jsonvalue.Value, run registry.
 	if target.Exists {
 		operation = "update"
 	}
-	return jsonvalue.Object(
+	return withNote(jsonvalue.Object(
 		member("path", jsonvalue.String(c.path)),
 		member("operation", jsonvalue.String(operation)),
 		member("before", before),
 		member("after", jsonvalue.String(lfText(after))),
-	), nil
+	), note), nil
 }
 
 // checkWrite says whether the agent knows what it is about to replace, and
@@ -147,7 +149,7 @@ func renderWrite(_, value jsonvalue.Value) ([]content.Block, error) {
 	if value.GetString("operation") == "create" {
 		done = "Created file"
 	}
-	return envelope(value.GetString("path"), done), nil
+	return envelope(value.GetString("path"), done+noteLine(value)), nil
 }
 
 func presentWrite(args jsonvalue.Value) *cards.Call {

@@ -71,12 +71,11 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 			return jsonvalue.Value{}, err
 		}
 	}
-	live := newPreview(run.Output)
 	out, err := s.opts.Supervisor.Run(ctx, cmd, proc.RunOptions{
 		Timeout:   req.timeout,
 		SpillDir:  s.opts.SpillDir,
 		SpillName: "bash",
-		OnOutput:  func(_ proc.Stream, chunk []byte) { live.write(chunk) },
+		OnOutput:  func(_ proc.Stream, chunk []byte) { run.Output(chunk) },
 	})
 	switch {
 	case ctx.Err() != nil || out.Aborted:

@@ -1,18 +1,25 @@
 package shell
 
 import (
+	"strings"
+
 	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
 
-// presentationMeta hands the exit status to the card. It is never read back
-// from the text: a command can print anything, a marker too.
+// presentationMeta hands the exit status to the card, and the lines that the
+// text has about it. They are never read back from the text: a command can print
+// anything, a marker too.
 func presentationMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
-	return jsonvalue.Object(
+	meta := jsonvalue.Object(
 		jsonvalue.Member{Key: "exitCode", Value: value.Get("exitCode")},
 		jsonvalue.Member{Key: "signal", Value: value.Get("signal")},
-	), nil
+	)
+	if lines := markers(value); len(lines) > 0 {
+		meta = meta.With("notes", jsonvalue.String(strings.Join(lines, "\n")))
+	}
+	return meta, nil
 }
 
 func presentCall(args jsonvalue.Value) *cards.Call {
@@ -31,8 +38,10 @@ func presentCall(args jsonvalue.Value) *cards.Call {
 func presentResult(_ jsonvalue.Value, r cards.ResultInput) *cards.Result {
 	card := &cards.Result{Card: cards.Terminal, Output: content.JoinText(r.Content)}
 	if r.IsError {
+		card.Notes = card.Output // a failure is told, not printed by the command
 		return card
 	}
+	card.Notes = r.Meta.GetString("notes")
 	if code, ok := r.Meta.Get("exitCode").Int64(); ok {
 		exit := int(code)
 		card.ExitCode = &exit

@@ -21,15 +21,23 @@ func render(_, value jsonvalue.Value) ([]content.Block, error) {
 	if t.Len() == 0 {
 		t.text("(no output)")
 	}
-	if timedOut, _ := value.Get("timedOut").Bool(); timedOut {
-		t.line(fmt.Sprintf("[timed out after %sms]", value.Get("timeoutMs").Canonical()))
-	}
-	if signal := value.GetString("signal"); signal != "" {
-		t.line(fmt.Sprintf("[killed by signal: %s]", signal))
-	} else if code, ok := value.Get("exitCode").Int64(); ok && code != 0 {
-		t.line(fmt.Sprintf("[exit code: %d]", code))
+	for _, m := range markers(value) {
+		t.line(m)
 	}
 	return []content.Block{content.Text(t.String())}, nil
+}
+
+// markers are the lines that say how the command ended, in their order.
+func markers(value jsonvalue.Value) (lines []string) {
+	if timedOut, _ := value.Get("timedOut").Bool(); timedOut {
+		lines = append(lines, fmt.Sprintf("[timed out after %sms]", value.Get("timeoutMs").Canonical()))
+	}
+	if signal := value.GetString("signal"); signal != "" {
+		lines = append(lines, fmt.Sprintf("[killed by signal: %s]", signal))
+	} else if code, ok := value.Get("exitCode").Int64(); ok && code != 0 {
+		lines = append(lines, fmt.Sprintf("[exit code: %d]", code))
+	}
+	return lines
 }
 
 // transcript collects output and the lines that comment on it.
