@@ -50,6 +50,7 @@ func (s *Server) reopen(req *wire.Request, replay bool) {
 		if replay {
 			l.replay()
 		}
+		a.Log().Settle()
 		return nil, s.goLive(ctx, req, l, func(st protocol.SessionState) any { return st })
 	})
 }

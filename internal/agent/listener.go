@@ -132,7 +132,7 @@ func (s *Session) goesOn(ctx context.Context) (bool, error) {
 
 // lastText is the text of the model's last message in the log.
 func (s *Session) lastText() string {
-	events := s.cfg.Log.Events()
+	events := s.cfg.Log.Kept()
 	for i := len(events) - 1; i >= 0 && events[i].Type != session.TypeTurnStart; i-- {
 		if events[i].Type != session.TypeAssistantMessage {
 			continue

@@ -100,7 +100,7 @@ func NewSession(cfg Config) (*Session, error) {
 	}
 	s := &Session{cfg: cfg, header: cfg.Log.Header(), callIDs: map[string]struct{}{}}
 	s.roots = rootsOf(s.header.Cwd, cfg.AdditionalDirectories)
-	events := cfg.Log.Events()
+	events := cfg.Log.Kept()
 	if err := s.restore(events); err != nil {
 		return nil, err
 	}

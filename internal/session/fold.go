@@ -18,7 +18,7 @@ const textNoResult = "the result of this call was not recorded, so its outcome i
 func Messages(events []Event) []model.Message {
 	var entries []entry
 	for _, seq := range surfaceOf(events) {
-		if m, ok := messageOf(events[seq]); ok {
+		if m, ok := messageOf(eventAt(events, seq)); ok {
 			entries = append(entries, entry{m: m})
 		}
 	}

@@ -62,7 +62,10 @@ type Log struct {
 
 	// mu guards what readers see.
 	mu     sync.RWMutex
-	events []Event
+	events []Event // without what is settled
+	next   int64   // the next event's seq
+	// dropped says that chunks are in the file alone; see settled.go.
+	dropped bool
 	subs   []*subscriber
 	err    error // why nothing can be appended any more
 }
@@ -117,19 +120,11 @@ func (l *Log) Path() string { return l.path }
 // nil when there was none.
 func (l *Log) Torn() *Torn { return l.torn }
 
-// Events returns the events so far. The snapshot is cheap: it shares memory
-// with the log, so never change it.
-func (l *Log) Events() []Event {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.events[:len(l.events):len(l.events)]
-}
-
 // Len returns the number of events, which is the next event's seq.
 func (l *Log) Len() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return len(l.events)
+	return int(l.next)
 }
 
 // Err returns why nothing can be appended any more: a *[WriteError],
@@ -150,8 +145,8 @@ func (l *Log) Subscribe(fn func(Event)) (dispose func()) {
 	return dispose
 }
 
-// SubscribeFrom is Subscribe and Events in one step: fn gets exactly the events
-// that are not in the snapshot.
+// SubscribeFrom is Subscribe and [Log.Kept] in one step: fn gets exactly the
+// events that come after the snapshot.
 func (l *Log) SubscribeFrom(fn func(Event)) (snapshot []Event, dispose func()) {
 	s := &subscriber{fn}
 	l.mu.Lock()
@@ -208,6 +203,8 @@ func (l *Log) AppendAll(drafts []Draft) ([]Event, error) {
 	}
 	l.mu.Lock()
 	l.events = append(l.events, events...)
+	l.next += int64(len(events))
+	l.settle(events)
 	subs := l.subs
 	l.mu.Unlock()
 	l.notify(subs, events)
@@ -228,8 +225,7 @@ func (l *Log) lockAppend() error {
 
 // prepare turns drafts into events and checks them.
 func (l *Log) prepare(drafts []Draft) ([]Event, error) {
-	all := l.Events()
-	first := len(all)
+	all, first := l.Kept(), l.Len()
 	events := make([]Event, 0, len(drafts))
 	for _, d := range drafts {
 		e := Event{

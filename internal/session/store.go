@@ -88,7 +88,7 @@ func (s *Store) Open(id string) (*Log, error) {
 		return nil, err
 	}
 	l := newLog(rec.Header, f, s.Path(id), s.opts)
-	l.size, l.events, l.torn = size, rec.Events, rec.Torn
+	l.size, l.events, l.next, l.torn = size, rec.Events, int64(len(rec.Events)), rec.Torn
 	return l, nil
 }
 

@@ -75,7 +75,7 @@ func checkReplacement(events []Event, s surface, e Event) error {
 	if err != nil || e.Type != TypeToolResult {
 		return err
 	}
-	old := events[s[from]]
+	old := eventAt(events, s[from])
 	if to-from != 1 || old.Type != TypeToolResult {
 		return fmt.Errorf("a tool result can replace one tool result only")
 	}
