@@ -66,8 +66,8 @@ type Log struct {
 	next   int64   // the next event's seq
 	// dropped says that chunks are in the file alone; see settled.go.
 	dropped bool
-	subs   []*subscriber
-	err    error // why nothing can be appended any more
+	subs    []*subscriber
+	err     error // why nothing can be appended any more
 }
 
 type subscriber struct{ fn func(Event) }
