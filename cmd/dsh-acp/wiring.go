@@ -167,7 +167,8 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Asker:                 p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
 			Catalogue: a.catalogue, Permissions: switchable(pol), PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
-			Listeners: listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
+			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
+			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		})
 		if err == nil {
 			a.editors.open(log.Header().ID, p, a.logger)

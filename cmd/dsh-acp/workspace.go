@@ -31,22 +31,20 @@ func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *regi
 	h := log.Header()
 	ws := workspace.New(workspace.Options{Agent: h.ID, Cwd: h.Cwd, Additional: more, Opened: time.Now(), Logger: a.logger})
 	guard := &repeat.Guard{}
-	follow := func(ev session.Event) {
+	follow := func(events []session.Event, ev session.Event) {
 		switch ev.Type {
 		case session.TypeContextMessage:
 			ws.Logged(ev.Seq, ev.Data)
 		case session.TypeUserMessage, session.TypeSteeringMessage:
 			guard.Reset(h.ID)
 		}
-		start, ok := ev.SurfaceOp.Get("start").Int64()
-		end, ok2 := ev.SurfaceOp.Get("end").Int64()
-		if ok && ok2 {
-			ws.Replaced(start, end)
+		if ev.SurfaceOp.IsObject() {
+			ws.Replaced(session.Replaced(events, ev))
 		}
 	}
-	before, _ := log.SubscribeFrom(follow)
+	before, _ := log.SubscribeFrom(func(ev session.Event) { follow(log.Kept(), ev) })
 	for _, ev := range before {
-		follow(ev)
+		follow(before, ev)
 	}
 	if err := ws.Install(scope, a.pipeline); err != nil {
 		return err

@@ -28,7 +28,7 @@ type CommandAnswer struct {
 
 // builtinCommands are the bridge's own, one a file.
 func builtinCommands() []Command {
-	return []Command{planCommand(), modelCommand(), toolsCommand(), statusCommand()}
+	return []Command{planCommand(), modelCommand(), toolsCommand(), statusCommand(), compactCommand()}
 }
 
 // CommandBackend is implemented by a Backend that has commands of its own.
@@ -102,7 +102,7 @@ func (l *liveSession) runCommand(job *promptJob) (done bool, err error) {
 	answer, failure := job.command.Run(job.ctx, l.agent, job.args)
 	if failure != nil {
 		if job.ctx.Err() != nil {
-			return false, nil // the turn that follows ends at once, cancelled
+			return true, nil // there is nobody left to tell
 		}
 		answer = CommandAnswer{Text: "Error: " + failure.Error()}
 	}

@@ -66,7 +66,7 @@ var errCancelledByClient = errors.New("the client cancelled the turn")
 // on.
 func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities, notes *notices) *liveSession {
 	opt := cards.Options{
-		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Logger: srv.log,
+		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Compactions: caps.Compaction, Logger: srv.log,
 	}
 	l := &liveSession{
 		server: srv, agent: a, cards: opt, forms: caps.FormElicitation,
@@ -184,6 +184,9 @@ func (l *liveSession) turn(job *promptJob) {
 		switch {
 		case err != nil:
 			l.fail(job, err)
+			return
+		case done && job.ctx.Err() != nil:
+			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
 			return
 		case done:
 			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopEndTurn))

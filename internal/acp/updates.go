@@ -40,6 +40,12 @@ func updateFor(u cards.Update) protocol.SessionUpdate {
 			})
 		}
 		return p
+	case cards.Compaction:
+		return protocol.Compaction{CompactionID: u.ID, Status: protocol.CompactionStatus(u.Status), Error: u.Error}
+	case cards.CompactionSummary:
+		if b, ok := blockFor(u.Block); ok {
+			return protocol.CompactionSummaryChunk{CompactionID: u.ID, Content: b}
+		}
 	case cards.SessionInfo:
 		return protocol.SessionInfoUpdate{
 			Title: protocol.SetText(u.Title), UpdatedAt: protocol.SetText(protocol.Timestamp(u.UpdatedAt)),

@@ -54,6 +54,8 @@ type Config struct {
 	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
 	// Backoff says when a failed model request is repeated.
 	Backoff model.Backoff
+	// Compaction says when the conversation is replaced by a summary.
+	Compaction Compaction
 	// Listeners watch the turns, in this order.
 	Listeners []Listener
 	// Output gets live output of a running call. It must not block.
@@ -78,6 +80,9 @@ type Session struct {
 	lastHeader jsonvalue.Value
 
 	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
+
+	compactions int   // that were begun in the log
+	full        int64 // tokens before which a compaction that failed is not tried again
 
 	mu  sync.Mutex
 	set choices
@@ -108,6 +113,8 @@ func NewSession(cfg Config) (*Session, error) {
 		switch ev.Type {
 		case session.TypeTurnStart:
 			s.turn = max(s.turn, ev.Turn())
+		case session.TypeCompactStart:
+			s.compactions++
 		case session.TypeTitle:
 			s.titled = true
 		case TypeCommandRun:

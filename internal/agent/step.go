@@ -46,13 +46,23 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 		return 0, s.failTurn(step, err)
 	}
 	to := s.target()
-	req := s.newRequest(to, prompt)
+	if err := s.compactIfFull(ctx, step, to, prompt); err != nil {
+		return 0, err
+	}
+	if ctx.Err() != nil {
+		return stepCancelled, s.endStep(step)
+	}
 	if err := s.logHeader(to, prompt); err != nil {
 		return 0, logFailure(err)
 	}
-	answer, err := s.request(ctx, step, to.provider, req)
+	answer, err := s.request(ctx, step, to.provider, s.newRequest(to, prompt))
 	if err != nil {
 		return 0, err
+	}
+	if answer.failure != nil && !answer.cancelled {
+		if answer, err = s.requestShorter(ctx, step, to, prompt, answer); err != nil {
+			return 0, err
+		}
 	}
 	if answer.cancelled {
 		return stepCancelled, s.endStep(step)
@@ -130,6 +140,29 @@ func (s *Session) request(ctx context.Context, step int64, from model.Provider, 
 			return a, nil
 		}
 	}
+}
+
+// requestShorter asks once more when the conversation was too long and could be
+// made shorter; else it gives what it was given.
+func (s *Session) requestShorter(ctx context.Context, step int64, to target, p *registry.Prompt, refused *answer) (*answer, error) {
+	shorter, err := s.compactOverflow(ctx, step, to, p, refused.failure)
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		refused.cancelled = true
+		return refused, nil
+	case !shorter:
+		return refused, nil
+	}
+	if len(refused.chunkSeqs) > 0 {
+		// Something of the refused answer was shown: say that it counts no more.
+		if _, err := s.append(session.TypeRetry, session.Data("turn", s.turn, "step", step, "attempt", 2, "maxAttempts", 2,
+			"delayMs", 0, "failure", model.AsError(refused.failure).Value())); err != nil {
+			return nil, logFailure(err)
+		}
+	}
+	return s.request(ctx, step, to.provider, s.newRequest(to, p))
 }
 
 // stream plays the model's answer into the log, chunk by chunk.

@@ -46,6 +46,7 @@ var arrows = map[string][]string{
 	"internal/model/replay": {"internal/model", "internal/session", "internal/jsonvalue", "internal/content"},
 	"internal/model/local":  {"internal/model", "internal/jsonvalue", "internal/content"},
 	"internal/session":      {"internal/model", "internal/jsonvalue", "internal/content"},
+	"internal/compact":      {"internal/session", "internal/model", "internal/jsonvalue", "internal/content"},
 	"internal/codemode":     {"internal/pipeline", "internal/registry", "internal/schema", "internal/cards", "internal/content", "internal/jsonvalue"},
 	// The runner is the seam to the worker process.
 	"internal/codemode/runner": {"internal/codemode", "internal/proc", "internal/sandbox", "internal/jsonvalue"},
@@ -63,7 +64,7 @@ var arrows = map[string][]string{
 	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/textfile", "internal/elicit", "internal/proc", "internal/sandbox"},
 
 	// The turn, and the connection around it.
-	"internal/agent": {"internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
+	"internal/agent": {"internal/compact", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
 	// Subagents are sessions that a tool starts.
 	"internal/delegate":     {"internal/agent", "internal/tools/subagent", "internal/pipeline", "internal/registry", "internal/session", "internal/content", "internal/jsonvalue"},
 	"internal/acp":          {"internal/agent", "internal/elicit", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},

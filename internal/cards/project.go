@@ -40,6 +40,9 @@ type Options struct {
 	// linked to the program's. Editors that do not know the link would draw a
 	// flat list; for them the program's card tells how its calls go.
 	NestedCalls bool
+	// Compactions says that the editor shows compactions as such; others are told
+	// of them in the conversation.
+	Compactions bool
 	Logger      *slog.Logger
 }
 
@@ -53,6 +56,7 @@ type Projector struct {
 	calls      map[string]*openCall
 	seen       map[string]int // how often a call id was announced
 	turn, step int64
+	compacting compacting
 }
 
 // openCall is an announced call without a result.
@@ -115,6 +119,12 @@ func (p *Projector) Project(ev Event) []Update {
 		return []Update{plan(d)}
 	case "session/title":
 		return []Update{SessionInfo{Title: d.GetString("title"), UpdatedAt: ev.Time}}
+	case "compact/start":
+		return p.compactStart(d)
+	case "compact/summary":
+		return p.compactSummary(d)
+	case "compact/end":
+		return p.compactEnd(d)
 	case "llm/retry":
 		return p.note(retryNote(d))
 	case "turn/end":
@@ -125,7 +135,8 @@ func (p *Projector) Project(ev Event) []Update {
 	return nil
 }
 
-// Finish closes what a log left open: calls without a result are shown failed.
+// Finish closes what a log left open: calls without a result, and a compaction
+// without an end, are shown failed.
 // It is for logs that end mid-call and are shown without being repaired.
 func (p *Projector) Finish() []Update {
 	var out []Update
@@ -135,6 +146,12 @@ func (p *Projector) Finish() []Update {
 		}
 	}
 	clear(p.calls)
+	if id := p.compacting.id; id != "" {
+		out = append(out, p.compactEnd(jsonvalue.Object(
+			jsonvalue.Member{Key: "id", Value: jsonvalue.String(id)},
+			jsonvalue.Member{Key: "error", Value: jsonvalue.Object(jsonvalue.Member{Key: "message", Value: jsonvalue.String("the recording ends before it was done")})},
+		))...)
+	}
 	return out
 }
 

@@ -88,6 +88,10 @@ func shown(u cards.Update) any {
 		return nested(u.ParentID, map[string]any{"update": u.ID, "title": u.Title, "status": u.Status, "content": tc(u.Content), "locations": u.Locations, "rawOutput": val(u.RawOutput), "output": output(u.Output), "exit": u.Exit, "card": val(u.Card)})
 	case cards.Plan:
 		return map[string]any{"plan": u.Entries}
+	case cards.Compaction:
+		return map[string]any{"compaction": u.ID, "status": u.Status, "error": u.Error}
+	case cards.CompactionSummary:
+		return map[string]any{"compaction": u.ID, "summary": u.Block.Value()}
 	case cards.SessionInfo:
 		return map[string]any{"title": u.Title, "updatedAt": u.UpdatedAt.UTC().Format(time.RFC3339Nano)}
 	}
@@ -114,6 +118,7 @@ func TestProjectGolden(t *testing.T) {
 				TerminalOutput bool
 				UserMessages   bool
 				NestedCalls    bool
+				Compactions    bool
 				Finish         bool
 				Events         []struct {
 					Type    string
@@ -124,7 +129,7 @@ func TestProjectGolden(t *testing.T) {
 			if err := json.Unmarshal(raw, &in); err != nil {
 				t.Fatal(err)
 			}
-			p := cards.NewProjector(testTools, cards.Options{Cwd: in.Cwd, TerminalOutput: in.TerminalOutput, UserMessages: in.UserMessages, NestedCalls: in.NestedCalls})
+			p := cards.NewProjector(testTools, cards.Options{Cwd: in.Cwd, TerminalOutput: in.TerminalOutput, UserMessages: in.UserMessages, NestedCalls: in.NestedCalls, Compactions: in.Compactions})
 			var out strings.Builder
 			write := func(us []cards.Update) {
 				for _, u := range us {

@@ -8,7 +8,7 @@ import (
 )
 
 // Update is one thing an editor is shown: a Message, ToolCall, ToolUpdate,
-// Plan or SessionInfo. It is what a session/update carries, before
+// Plan, SessionInfo, Compaction or CompactionSummary. It is what a session/update carries, before
 // any protocol encoding.
 type Update interface{ isUpdate() }
 
@@ -110,8 +110,35 @@ type SessionInfo struct {
 	UpdatedAt time.Time
 }
 
-func (Message) isUpdate()     {}
-func (ToolCall) isUpdate()    {}
-func (ToolUpdate) isUpdate()  {}
-func (Plan) isUpdate()        {}
-func (SessionInfo) isUpdate() {}
+// Compaction is how far the replacement of a part of the conversation by a
+// summary is. The first one of an ID announces it.
+type Compaction struct {
+	ID     string
+	Status CompactionStatus
+	Error  string // of a failed one
+}
+
+// CompactionStatus is one of ACP's states of a compaction.
+type CompactionStatus string
+
+// The states of a compaction; all but the first are final.
+const (
+	CompactionInProgress CompactionStatus = "in_progress"
+	CompactionCompleted  CompactionStatus = "completed"
+	CompactionFailed     CompactionStatus = "failed"
+	CompactionCancelled  CompactionStatus = "cancelled"
+)
+
+// CompactionSummary is a piece of the summary of a compaction.
+type CompactionSummary struct {
+	ID    string
+	Block content.Block
+}
+
+func (Message) isUpdate()           {}
+func (ToolCall) isUpdate()          {}
+func (ToolUpdate) isUpdate()        {}
+func (Plan) isUpdate()              {}
+func (SessionInfo) isUpdate()       {}
+func (Compaction) isUpdate()        {}
+func (CompactionSummary) isUpdate() {}

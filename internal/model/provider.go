@@ -70,6 +70,9 @@ type Info struct {
 	Images bool
 	// Reasoning says whether the model produces reasoning parts.
 	Reasoning bool
+	// Literal says that the model reads the conversation to the letter, so that
+	// none of it may be replaced by a summary while a turn runs.
+	Literal bool
 	// Efforts are the words that Request.ReasoningEffort takes for the model,
 	// from least to most; empty when it has no such levels.
 	Efforts []string
@@ -98,10 +101,19 @@ type Request struct {
 	Messages []Message
 	// MaxTokens bounds the answer, in tokens; 0 leaves it to the provider.
 	MaxTokens int64
+	// Purpose says what the request is for, when it is not a step of a turn. A
+	// remote model need not care.
+	Purpose Purpose
 	// ReasoningEffort is a provider's word such as "low" or "high"; "" leaves
 	// it to the provider.
 	ReasoningEffort string
 }
+
+// Purpose is why a model is asked.
+type Purpose string
+
+// PurposeSummary asks for a summary of a conversation, see package compact.
+const PurposeSummary Purpose = "summary"
 
 // ToolSchema is a tool as the model is told about it.
 type ToolSchema struct {

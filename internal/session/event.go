@@ -35,9 +35,9 @@ const (
 	TypeHookResult       = "hook/result"        // turn, point, handlerId, decision, …
 	TypeFSObserved       = "fs/observed"
 	TypeRetry            = "llm/retry"
-	TypeCompactStart     = "compact/start"
-	TypeCompactSummary   = "compact/summary"
-	TypeCompactEnd       = "compact/end"
+	TypeCompactStart     = "compact/start"   // id, trigger, start, end, …
+	TypeCompactSummary   = "compact/summary" // id, content
+	TypeCompactEnd       = "compact/end"     // id, status, error?
 )
 
 // The kinds of a turn/end reason. "rejected" carries reason, "error" a step
@@ -51,6 +51,17 @@ const (
 	EndError       = "error"       // the provider or the program failed
 	EndInterrupted = "interrupted" // written by Repair after a crash
 )
+
+// How a compaction ended, in the status of compact/end.
+const (
+	CompactCompleted = "completed"
+	CompactFailed    = "failed"
+	CompactCancelled = "cancelled"
+)
+
+// SourceCompaction is the source's kind of the context/message that a compaction
+// puts in the place of what it summarised; its id is the compaction's.
+const SourceCompaction = "compaction"
 
 // Event is one line of a log. It is immutable: never change the slice it holds.
 type Event struct {

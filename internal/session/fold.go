@@ -28,6 +28,10 @@ func Messages(events []Event) []model.Message {
 // ChunkOf reads an assistant/chunk event.
 func ChunkOf(e Event) (model.Chunk, error) { return model.ChunkFromValue(e.Data.Get("chunk")) }
 
+// MessageOf is the message that one event of the model's context stands for;
+// false when it has no content. [Messages] is for whole conversations.
+func MessageOf(e Event) (model.Message, bool) { return messageOf(e) }
+
 // messageOf turns one surface event into a message; false when it has no
 // content.
 func messageOf(e Event) (model.Message, bool) {

@@ -21,9 +21,10 @@ const (
 )
 
 // Repair returns what must be appended to a log whose last turn was never
-// ended, because its writer died: a result for each unanswered call of that
-// turn, then step/end and turn/end {kind: interrupted} (rule R14.3). It returns
-// nil for a log that is whole. Append the drafts with one AppendAll and nothing
+// ended, because its writer died: the end of a compaction that was under way, a
+// result for each unanswered call of that turn, then step/end and turn/end
+// {kind: interrupted} (rule R14.3). A compaction may also have been under way
+// outside of a turn. Repair returns nil for a log that is whole. Append the drafts with one AppendAll and nothing
 // in between: their sources count on it.
 //
 // A call whose tool/call is in the log may have taken effect, and its result
@@ -31,15 +32,18 @@ const (
 // never started: it gets its tool/call too, so that every result has a card,
 // and TOOL_NOT_STARTED.
 func Repair(events []Event) []Draft {
-	t := openTurn(events)
-	if t == nil {
-		return nil
-	}
 	var drafts []Draft
 	next := int64(len(events))
 	add := func(d Draft) {
 		drafts = append(drafts, d)
 		next++
+	}
+	if end, open := openCompaction(events); open {
+		add(end)
+	}
+	t := openTurn(events)
+	if t == nil {
+		return drafts
 	}
 	for _, c := range t.calls {
 		if c.answered {
@@ -69,6 +73,31 @@ func Repair(events []Event) []Draft {
 	}
 	add(Draft{Type: TypeTurnEnd, Data: Data("turn", t.turn, "reason", Data("kind", EndInterrupted))})
 	return drafts
+}
+
+const textCompactionCut = "the program stopped while the summary was being written; nothing was replaced"
+
+// openCompaction gives the end of a compaction that has none. It has succeeded
+// if its replacement is in the log, whose summary and end are written with it.
+func openCompaction(events []Event) (end Draft, open bool) {
+	for i, e := range slices.Backward(events) {
+		switch e.Type {
+		case TypeCompactEnd:
+			return Draft{}, false
+		case TypeCompactStart:
+			id := e.Data.GetString("id")
+			data := Data("id", text8(id))
+			for _, after := range events[i:] {
+				src := after.Data.Get("source")
+				if after.Type == TypeContextMessage && src.GetString("kind") == SourceCompaction && src.GetString("id") == id {
+					return Draft{Type: TypeCompactEnd, Data: data.With("status", jsonvalue.String(CompactCompleted))}, true
+				}
+			}
+			return Draft{Type: TypeCompactEnd, Data: data.With("status", jsonvalue.String(CompactFailed)).
+				With("error", Data("message", textCompactionCut, "code", "INTERRUPTED"))}, true
+		}
+	}
+	return Draft{}, false
 }
 
 // text8 keeps the lone surrogates that a model may have put in an id: what

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -159,15 +160,41 @@ func drawLog(rt *rapid.T, l *Log) {
 					add(Draft{Type: TypeContextMessage, Data: Data("content", model.PartsValue([]model.Part{model.Text("note")}))})
 				}
 			}
+			drawCompaction(rt, l)
 			add(Draft{Type: TypeStepEnd, Data: Data(at...)})
 		}
 		add(Draft{Type: TypeTurnEnd, Data: Data("turn", turn+1, "reason", Data("kind", EndCompleted))})
+		drawCompaction(rt, l)
+	}
+}
+
+// drawCompaction appends a compaction as the agent writes it, or none.
+func drawCompaction(rt *rapid.T, l *Log) {
+	if !rapid.Bool().Draw(rt, "compaction") {
+		return
+	}
+	s := surfaceOf(l.Events())
+	id := fmt.Sprint("k", l.Len())
+	drafts := []Draft{{Type: TypeCompactStart, Data: Data("id", id)}}
+	if rapid.Bool().Draw(rt, "summary") {
+		drafts = append(drafts,
+			Draft{Type: TypeCompactSummary, Data: Data("id", id, "content", model.PartsValue([]model.Part{model.Text("é")}))},
+			Draft{
+				Type: TypeContextMessage, SurfaceOp: Replace(s[0], s[len(s)-1]),
+				Data: Data("content", model.PartsValue([]model.Part{model.Text("é")}), "source", Data("kind", SourceCompaction, "id", id)),
+			},
+			Draft{Type: TypeCompactEnd, Data: Data("id", id, "status", CompactCompleted)})
+	} else {
+		drafts = append(drafts, Draft{Type: TypeCompactEnd, Data: Data("id", id, "status", CompactFailed)})
+	}
+	if _, err := l.AppendAll(drafts); err != nil {
+		rt.Fatal(err)
 	}
 }
 
 // balanceFault checks turns, steps and the pairs of calls and results.
 func balanceFault(events []Event) error {
-	inTurn, inStep := false, false
+	inTurn, inStep, compacting := false, false, ""
 	named, called, answered := map[string]int{}, map[string]int{}, map[string]int{}
 	key := func(e Event, id string) string { return fmt.Sprint(e.Turn(), "/", e.Step(), "/", id) }
 	for _, e := range events {
@@ -188,6 +215,20 @@ func balanceFault(events []Event) error {
 			return fmt.Errorf("event %d (%s) does not belong there", e.Seq, e.Type)
 		}
 		switch e.Type {
+		case TypeCompactStart:
+			if compacting != "" {
+				return fmt.Errorf("compaction %s begins inside of %s", e.Data.GetString("id"), compacting)
+			}
+			compacting = e.Data.GetString("id")
+		case TypeCompactEnd:
+			if compacting == "" || e.Data.GetString("id") != compacting {
+				return fmt.Errorf("compaction %s ends, and %q was open", e.Data.GetString("id"), compacting)
+			}
+			replaced := slices.ContainsFunc(events, func(m Event) bool { return m.Data.Get("source").GetString("id") == compacting })
+			if done := e.Data.GetString("status") == CompactCompleted; done != replaced {
+				return fmt.Errorf("compaction %s: completed %v, replaced %v", compacting, done, replaced)
+			}
+			compacting = ""
 		case TypeAssistantMessage:
 			for _, p := range parts(e.Data.Get("content")) {
 				if p.Type == model.PartToolCall {
@@ -203,6 +244,9 @@ func balanceFault(events []Event) error {
 				return fmt.Errorf("result %d derives from %v", e.Seq, src)
 			}
 		}
+	}
+	if compacting != "" {
+		return fmt.Errorf("compaction %s has no end", compacting)
 	}
 	if inTurn || inStep {
 		return fmt.Errorf("the log ends inside a turn")

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -62,6 +63,33 @@ func surfaceOf(events []Event) surface {
 		}
 	}
 	return s
+}
+
+// Surface gives the events that make up the model's context, in its order.
+func Surface(events []Event) []Event {
+	seqs := surfaceOf(events)
+	out := make([]Event, len(seqs))
+	for i, seq := range seqs {
+		out[i] = eventAt(events, seq)
+	}
+	return out
+}
+
+// Replaced gives the seqs of the events that e takes out of the model's context
+// as those of events before it made it; nil when it takes none out. A tool result that stands
+// for itself with other content takes itself out.
+func Replaced(events []Event, e Event) []int64 {
+	start, end, replace, err := opOf(e)
+	if err != nil || !replace || !IsSurface(e.Type) {
+		return nil
+	}
+	before, _ := slices.BinarySearchFunc(events, e.Seq, func(e Event, seq int64) int { return cmp.Compare(e.Seq, seq) })
+	s := surfaceOf(events[:before])
+	from, to, err := s.span(start, end)
+	if err != nil {
+		return nil
+	}
+	return s[from:to:to]
 }
 
 // checkReplacement enforces that a tool result is only ever replaced by

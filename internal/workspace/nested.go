@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -92,13 +93,13 @@ func (w *Workspace) Logged(seq int64, data jsonvalue.Value) {
 	}
 }
 
-// Replaced takes note that the events start to end of the session's log were
-// replaced in the model's context, by a summary for instance: the files that
-// they announced are announced again when their folders are touched.
-func (w *Workspace) Replaced(start, end int64) {
+// Replaced takes note that these events of the session's log were taken out of
+// the model's context, for a summary for instance: the files that they announced
+// are announced again when their folders are touched.
+func (w *Workspace) Replaced(seqs []int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.of(w.agent), func(_ string, t told) bool { return t.seq >= start && t.seq <= end })
+	maps.DeleteFunc(w.of(w.agent), func(_ string, t told) bool { return slices.Contains(seqs, t.seq) })
 }
 
 // discover is a post-execute listener: a call that worked in a folder brings

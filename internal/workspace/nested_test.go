@@ -122,7 +122,7 @@ func TestAfterASummary(t *testing.T) {
 		}
 	}
 	unlogged := w.call("read", "file_path", "c/x")
-	w.ws.Replaced(0, 15)
+	w.ws.Replaced([]int64{5, 10})
 	for _, c := range []struct {
 		path string
 		want []string
@@ -132,7 +132,7 @@ func TestAfterASummary(t *testing.T) {
 		}
 	}
 	w.ws.Logged(30, unlogged[0].ToValue())
-	w.ws.Replaced(30, 30)
+	w.ws.Replaced([]int64{30})
 	if got := w.call("read", "file_path", "c/x"); len(got) != 1 {
 		t.Errorf("c: %q", labels(got))
 	}

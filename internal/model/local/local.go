@@ -48,6 +48,7 @@ func (*Provider) Models(context.Context) ([]model.Info, error) {
 		Description:   "Runs what the prompt says: a ts block, /tool NAME {json}. Needs no key and no network.",
 		ContextWindow: contextWindow,
 		Reasoning:     true,
+		Literal:       true,
 	}}, nil
 }
 
@@ -74,6 +75,9 @@ func (*Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[model.
 
 // answer decides what to do for a request.
 func answer(req model.Request) step {
+	if req.Purpose == model.PurposeSummary {
+		return sayStep(digest(req))
+	}
 	at := lastPrompt(req.Messages)
 	if at < 0 {
 		return sayStep(helpText)

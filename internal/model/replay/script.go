@@ -94,8 +94,22 @@ func group(events []session.Event) []entry {
 	var entries []entry
 	var turn, step int64 = -1, -1
 	for _, e := range events {
-		if e.Type == session.TypeRetry && e.Turn() == turn && e.Step() == step {
-			entries[len(entries)-1] = entry{kind: kindChunks}
+		switch e.Type {
+		case session.TypeRetry:
+			if again, _ := e.Data.Get("compaction").Bool(); !again && e.Turn() == turn && e.Step() == step {
+				entries[len(entries)-1] = entry{kind: kindChunks}
+			}
+			continue
+		case session.TypeCompactSummary:
+			refusal := refusalBefore(events, e)
+			if last := len(entries) - 1; refusal != nil && last >= 0 && refusal.turn == turn && refusal.step == step {
+				// Some of the refused answer had come.
+				entries[last].kind, entries[last].failure, entries[last].broken = kindThrow, refusal.failure, nil
+			} else if refusal != nil {
+				entries = append(entries, entry{kind: kindThrow, failure: refusal.failure})
+			}
+			entries = append(entries, summaryEntry(e))
+			turn, step = -1, -1
 			continue
 		}
 		if e.Type != session.TypeAssistantChunk {
@@ -116,6 +130,41 @@ func group(events []session.Event) []entry {
 		entries[i].check()
 	}
 	return entries
+}
+
+// refusal is a request that was refused because the conversation was too long.
+type refusal struct {
+	turn, step int64
+	failure    *model.Error
+}
+
+// refusalBefore is what makes the agent ask for the summary of an event: nil when
+// the user did. The recorded model says of no conversation how long it may be, so
+// one that was summarised in good time is refused too.
+func refusalBefore(events []session.Event, summary session.Event) *refusal {
+	id := summary.Data.GetString("id")
+	for _, e := range events {
+		if e.Type == session.TypeCompactStart && e.Data.GetString("id") == id {
+			if e.Data.GetString("trigger") == "manual" {
+				return nil
+			}
+			return &refusal{turn: e.Turn(), step: e.Step(), failure: &model.Error{
+				Code: "CONTEXT_LENGTH", Message: "the conversation is too long for the recorded model",
+			}}
+		}
+	}
+	return nil
+}
+
+// summaryEntry answers the request for a summary with the recorded one.
+func summaryEntry(e session.Event) entry {
+	text := ""
+	for _, block := range e.Data.Get("content").Elements() {
+		text += block.GetString("text")
+	}
+	return entry{kind: kindChunks, chunks: []model.Chunk{
+		model.StartChunk(0, model.PartText), model.TextChunk(0, text), model.EndChunk(0, model.Text(text)), model.FinishChunk(model.FinishStop),
+	}}
 }
 
 // check marks an entry of chunks that does not end with finish.
