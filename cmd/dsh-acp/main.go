@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/worker"
+	_ "github.com/dsh-acp/dsh-acp/internal/sandbox/launch" // a confined command's process is this one, started again; it never gets to main
 )
 
 // version is set by the linker; a plain go build or go run says what the module

@@ -37,7 +37,9 @@ var arrows = map[string][]string{
 
 	// Processes and confinement decide nothing.
 	"internal/proc":    {},
-	"internal/sandbox": {},
+	"internal/sandbox": {"internal/proc"},
+	// The other half of the sandbox, which has to be ready before anything else.
+	"internal/sandbox/launch": {},
 
 	// The core: registry, pipeline, log, models.
 	"internal/registry":     {"internal/schema", "internal/cards", "internal/content", "internal/jsonvalue"},

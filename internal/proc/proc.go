@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -45,6 +47,9 @@ type Spec struct {
 	Env        []string // the whole environment, KEY=value; nil means our own
 	Dir        string   // the working directory, absolute; "" means our own
 	ExtraFiles []*os.File
+	// Attributes, if set, changes how the system starts the process: namespaces,
+	// rights. What makes it a group of its own is set already and must stay.
+	Attributes func(*syscall.SysProcAttr)
 }
 
 // Wrapper changes a command just before it starts: confinement puts its helper
@@ -100,3 +105,7 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
+
+// LookPath finds a program as starting it would. A [Wrapper] that hands a command
+// to a helper needs it.
+func LookPath(program string) (string, error) { return exec.LookPath(program) }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -90,6 +91,12 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	cmd.Dir, cmd.Env, cmd.ExtraFiles = spec.Dir, spec.Env, spec.ExtraFiles
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	detach(cmd)
+	if spec.Attributes != nil {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		spec.Attributes(cmd.SysProcAttr)
+	}
 
 	// The lock is held over the start, so that Close sees either a closed
 	// supervisor that starts nothing or the group in its table.

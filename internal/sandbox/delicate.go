@@ -1,0 +1,157 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// selfRunning are the names at the top of a workspace whose files make programs
+// run something by themselves: an editor that opens the folder, a shell that
+// enters it, a package manager, an agent, a debugger. Files that only instruct
+// (AGENTS.md) or run elsewhere and after a review (.github) are not among them:
+// commands such as formatters have business there.
+var selfRunning = strings.Fields(`
+.gitconfig .husky .githooks .pre-commit-config.yaml lefthook.yml lefthook.yaml .lefthook.yml
+.vscode .idea .zed .devcontainer .devcontainer.json .nvim.lua .exrc .vimrc .nvimrc .dir-locals.el
+.npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .cargo .bazelrc .gdbinit .lldbinit
+.envrc .mise.toml mise.toml .mise .autoenv
+.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login
+.dsh-acp.yaml .dsh .claude .codex .agents .cursor .windsurf .gemini .mcp.json`)
+
+// runsByItself says whether a name at the top of a workspace is protected. Case
+// does not count: on some file systems it does not tell names apart.
+func runsByItself(name string) bool { return slices.Contains(selfRunning, foldName(name)) }
+
+func foldName(name string) string { return strings.ToLower(name) }
+
+// gitFiles are what git takes orders from inside of a repository: hooks, and every
+// file that can name hooks or a program. commondir makes git look for all of that
+// somewhere else.
+var gitFiles = []string{"config", "config.worktree", "hooks", "commondir", "gitdir"}
+
+// gitProtected says whether a path inside of a repository is one of those.
+func gitProtected(rel string) bool {
+	if rel == "" {
+		return false
+	}
+	parts := strings.Split(foldName(rel), string(filepath.Separator))
+	switch {
+	case slices.Contains(gitFiles, parts[0]):
+		return true
+	case len(parts) > 2 && (parts[0] == "modules" || parts[0] == "worktrees"):
+		return slices.ContainsFunc(parts[2:], func(p string) bool { return slices.Contains(gitFiles, p) })
+	}
+	return false
+}
+
+// maxRepos bounds how many repositories are looked at: those of submodules and of
+// linked work trees beside the main one.
+const maxRepos = 256
+
+// protectRepo keeps what git takes orders from, for the repository of a folder.
+// The rest of it stays writable: commits, branches and merges work.
+func (l *Layout) protectRepo(dir string) {
+	git := filepath.Join(dir, ".git")
+	info, err := os.Lstat(git)
+	switch {
+	case err != nil || len(l.repos) >= maxRepos:
+		return
+	case !info.IsDir():
+		// A file that names a repository elsewhere, or a link to one: what it names
+		// stays what it is, and is not writable where it is no root's.
+		if info.Mode().IsRegular() {
+			l.add(git, false)
+		}
+		return
+	}
+	if _, err := os.Lstat(filepath.Join(git, "HEAD")); err != nil {
+		return // no repository
+	}
+	l.repo(git, 0)
+}
+
+func (l *Layout) repo(git string, depth int) {
+	l.repos = append(l.repos, git)
+	for _, name := range gitFiles {
+		path := filepath.Join(git, name)
+		switch info, err := os.Lstat(path); {
+		case err != nil:
+		case info.Mode()&os.ModeSymlink != 0:
+			// Where it leads is protected by lying outside, or by the pin of .git if
+			// it lies inside; the link itself cannot be a mount point.
+		default:
+			l.add(path, false)
+		}
+	}
+	for _, kind := range []string{"modules", "worktrees"} {
+		l.repoFolder(filepath.Join(git, kind), depth)
+	}
+}
+
+// repoFolder looks for repositories: the name of a submodule may have slashes.
+func (l *Layout) repoFolder(dir string, depth int) {
+	if depth > 4 {
+		return
+	}
+	for _, c := range children(dir, maxChildren) {
+		if !c.IsDir() || len(l.repos) >= maxRepos {
+			continue
+		}
+		path := filepath.Join(dir, c.Name())
+		if _, err := os.Lstat(filepath.Join(path, "HEAD")); err == nil {
+			l.repo(path, depth+1)
+		} else {
+			l.repoFolder(path, depth+1)
+		}
+	}
+}
+
+// prepare makes the folder for hooks where a repository has none, so that there
+// is something to protect: git takes an empty one for none.
+func (l *Layout) prepare() {
+	for _, git := range l.repos {
+		hooks := filepath.Join(git, "hooks")
+		if !l.governed(git) || filepath.Base(filepath.Dir(git)) == "worktrees" {
+			continue
+		}
+		if err := os.Mkdir(hooks, 0o777); err == nil {
+			l.insert(hooks)
+		}
+	}
+}
+
+func (l *Layout) insert(path string) {
+	l.add(path, false)
+	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+}
+
+// appeared lists the files by which a repository could be led to take its
+// configuration from elsewhere and that are not there now. They cannot be kept
+// from appearing beside what git has to write; see [Run.Undone].
+func (l *Layout) absent() []string {
+	var out []string
+	for _, git := range l.repos {
+		if filepath.Base(filepath.Dir(git)) == "worktrees" || !l.governed(git) {
+			continue
+		}
+		for _, name := range []string{"commondir", "config.worktree"} {
+			path := filepath.Join(git, name)
+			if _, err := os.Lstat(path); err != nil {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// undo removes those that are there by now.
+func undo(absent []string) (undone []string) {
+	for _, path := range absent {
+		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil {
+			undone = append(undone, path)
+		}
+	}
+	return undone
+}
