@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
@@ -67,6 +68,22 @@ func (s *Server) commandsOf(a *agent.Session) []model.Command {
 	return list
 }
 
+// sendCommands tells the client all commands.
+func (l *liveSession) sendCommands(list []model.Command) {
+	l.shownCommands = list
+	l.server.update(l.agent.SessionID(), commandsUpdate(list))
+}
+
+// syncCommands tells the client the commands again when they have changed since:
+// skills come and go with their files.
+func (l *liveSession) syncCommands() {
+	l.viewMu.Lock()
+	defer l.viewMu.Unlock()
+	if now := l.server.commandsOf(l.agent); !slices.Equal(now, l.shownCommands) {
+		l.sendCommands(now)
+	}
+}
+
 // findCommand finds the command that a prompt begins with. Anything else with a
 // slash is for the model.
 func (s *Server) findCommand(a *agent.Session, prompt string) (c *Command, args string) {
@@ -115,9 +132,14 @@ func (l *liveSession) runCommand(job *promptJob) (done bool, err error) {
 	if answer.Prompt == "" {
 		return true, nil
 	}
-	job.prompt = promptBlocks(answer.Prompt)
-	if answer.Text != "" {
-		job.shown = []content.Block{} // the line is there already
+	// The person sees what they typed: it is there already when the command has
+	// been logged.
+	switch {
+	case answer.Text != "":
+		job.shown = []content.Block{}
+	case job.shown == nil:
+		job.shown = job.prompt
 	}
+	job.prompt = job.sent.withText(answer.Prompt)
 	return false, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
@@ -32,9 +33,10 @@ type liveSession struct {
 
 	// viewMu keeps the order in which settings are shown, and with the answers
 	// that repeat them. It may be taken under projMu, not the other way round.
-	viewMu       sync.Mutex
-	shownMode    string // the mode that the client was told last
-	shownOptions []byte // the options that the client was told last, as JSON
+	viewMu        sync.Mutex
+	shownMode     string // the mode that the client was told last
+	shownCommands []model.Command
+	shownOptions  []byte // the options that the client was told last, as JSON
 
 	projMu sync.Mutex // the projector, and the order of updates
 	proj   *cards.Projector
@@ -48,6 +50,7 @@ type liveSession struct {
 // promptJob is one session/prompt from its arrival to its answer.
 type promptJob struct {
 	req    *wire.Request
+	sent   promptParts     // as it came
 	prompt []content.Block // what the model reads
 	shown  []content.Block // what the person sent; nil when it is the same
 	// command is the command that the prompt is; nil when it is for the model. args
@@ -107,15 +110,14 @@ func (l *liveSession) run() {
 }
 
 // enqueue takes a prompt. It never blocks.
-func (l *liveSession) enqueue(req *wire.Request, text string) *protocol.Error {
+func (l *liveSession) enqueue(req *wire.Request, p promptParts) *protocol.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return protocol.InvalidRequest("the session is closed: open a new one")
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(req.Context()))
-	job := &promptJob{req: req, prompt: promptBlocks(text), ctx: ctx, cancel: cancel}
-	job.command, job.args = l.server.findCommand(l.agent, text)
+	job := &promptJob{req: req, sent: p, prompt: p.model, shown: p.shown, ctx: ctx, cancel: cancel}
 	select {
 	case l.inbox <- job:
 	default:
@@ -179,7 +181,8 @@ func (l *liveSession) turn(job *promptJob) {
 		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
 		return
 	}
-	if job.command != nil {
+	l.syncCommands()
+	if job.command, job.args = l.server.findCommand(l.agent, job.sent.text); job.command != nil {
 		done, err := l.runCommand(job)
 		switch {
 		case err != nil:
@@ -194,6 +197,7 @@ func (l *liveSession) turn(job *promptJob) {
 		}
 	}
 	reason, err := l.agent.PromptShown(job.ctx, job.prompt, job.shown)
+	l.syncCommands()
 	if err != nil {
 		l.fail(job, err)
 		return

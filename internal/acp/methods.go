@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
@@ -30,7 +29,7 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 		protocol.Implementation{Name: s.opt.Name, Title: "DeepSeek Harness", Version: s.opt.Version},
 		protocol.AgentCapabilities{
 			LoadSession:        true,
-			PromptCapabilities: protocol.PromptCapabilities{EmbeddedContext: true},
+			PromptCapabilities: protocol.PromptCapabilities{Image: s.takesImages(), EmbeddedContext: true},
 			SessionCapabilities: protocol.SessionCapabilities{
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
 				AdditionalDirectories: protocol.Yes(),
@@ -156,7 +155,7 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	}
 	s.mu.Unlock()
 	s.reply(req, answer(st))
-	s.update(id, commandsUpdate(s.commandsOf(l.agent)))
+	l.sendCommands(s.commandsOf(l.agent))
 	l.notices.open(id, l.showNotices)
 	return nil
 }
@@ -210,12 +209,9 @@ func (s *Server) handlePrompt(_ context.Context, req *wire.Request) {
 		s.fail(req, perr)
 		return
 	}
-	text, perr := flattenPrompt(p.Prompt)
-	if perr == nil && strings.TrimSpace(text) == "" {
-		perr = protocol.InvalidParams("prompt", "the prompt is empty: send at least one block with text")
-	}
+	parts, perr := readPrompt(p.Prompt, s.imageSupport(l))
 	if perr == nil {
-		perr = l.enqueue(req, text)
+		perr = l.enqueue(req, parts)
 	}
 	if perr != nil {
 		s.fail(req, perr)

@@ -82,22 +82,11 @@ func messageChunk(u cards.Message) protocol.SessionUpdate {
 
 // blockFor is the protocol form of a content block, if ACP has one.
 func blockFor(b content.Block) (protocol.ContentBlock, bool) {
-	if text, ok := b.Text(); ok {
+	if text, ok := b.Text(); ok && b.Value().Len() == 2 {
 		return protocol.TextBlock(text), true
 	}
-	v := b.Value()
-	var out protocol.ContentBlock
-	switch b.Type() {
-	case "image":
-		out = protocol.ImageBlock(v.GetString("data"), v.GetString("mimeType"))
-	case "audio":
-		out = protocol.AudioBlock(v.GetString("data"), v.GetString("mimeType"))
-	case "resource_link":
-		out = protocol.LinkBlock(v.GetString("uri"), v.GetString("name"))
-	default:
-		return protocol.ContentBlock{}, false
-	}
-	return out, out.Validate() == nil
+	out, err := protocol.DecodeBlock(b.Value().JSON())
+	return out, err == nil
 }
 
 func toolCall(u cards.ToolCall) protocol.ToolCall {

@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"internal/config":    {},
 	"internal/elicit":    {},
 	"internal/textfile":  {},
+	"internal/fileuri":   {},
 	// Everybody may use it: it is the regexp package with another start.
 	"internal/lazyregexp": {},
 
@@ -69,7 +70,7 @@ var arrows = map[string][]string{
 	"internal/agent": {"internal/compact", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},
 	// Subagents are sessions that a tool starts.
 	"internal/delegate":     {"internal/agent", "internal/tools/subagent", "internal/pipeline", "internal/registry", "internal/session", "internal/content", "internal/jsonvalue"},
-	"internal/acp":          {"internal/agent", "internal/elicit", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
+	"internal/acp":          {"internal/agent", "internal/elicit", "internal/fileuri", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/protocol": {"internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/wire":     {"internal/acp/protocol", "internal/jsonvalue"},
 

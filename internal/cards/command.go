@@ -14,7 +14,7 @@ func (p *Projector) command(d jsonvalue.Value) []Update {
 	id := "command-" + strconv.FormatInt(n, 10)
 	var out []Update
 	if input := d.GetString("input"); input != "" && p.opt.UserMessages {
-		out = append(out, Message{Role: RoleUser, Block: content.Text(input)})
+		out = append(out, Message{Role: RoleUser, Block: content.Text(input), ID: id + "-user"})
 	}
 	for _, v := range d.Get("content").Elements() {
 		if b, err := content.FromValue(v); err == nil {

@@ -57,6 +57,7 @@ type Projector struct {
 	seen       map[string]int // how often a call id was announced
 	turn, step int64
 	compacting compacting
+	said       int // messages of the user in the turn
 }
 
 // openCall is an announced call without a result.
@@ -88,6 +89,9 @@ func (p *Projector) Project(ev Event) []Update {
 		return nil
 	}
 	switch ev.Type {
+	case "turn/start":
+		p.turn, _ = d.Get("turn").Int64()
+		p.said = 0
 	case "step/start":
 		p.turn, _ = d.Get("turn").Int64()
 		p.step, _ = d.Get("step").Int64()
@@ -95,6 +99,10 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.chunk(d.Get("chunk"))
 	case "user/message":
 		return p.userMessage(d)
+	case "steering/message":
+		if d.Get("source").GetString("kind") == "user" {
+			return p.userMessage(d)
+		}
 	case "command/run":
 		return p.command(d)
 	case "tool/call":
@@ -204,6 +212,11 @@ func retryNote(d jsonvalue.Value) string {
 }
 
 func (p *Projector) userMessage(d jsonvalue.Value) []Update {
+	p.said++
+	id := "turn-" + strconv.FormatInt(p.turn, 10) + "-user"
+	if p.said > 1 {
+		id += "-" + strconv.Itoa(p.said)
+	}
 	if !p.opt.UserMessages {
 		return nil
 	}
@@ -215,7 +228,7 @@ func (p *Projector) userMessage(d jsonvalue.Value) []Update {
 	var out []Update
 	for _, v := range shown.Elements() {
 		if b, err := content.FromValue(v); err == nil {
-			out = append(out, Message{Role: RoleUser, Block: b})
+			out = append(out, Message{Role: RoleUser, Block: b, ID: id})
 		}
 	}
 	return out

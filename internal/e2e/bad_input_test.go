@@ -114,7 +114,7 @@ func TestBadParametersNameTheField(t *testing.T) {
 		{"text without text", "session/prompt", prompt([]any{map[string]any{"type": "text"}}), -32602, "prompt[0].text"},
 		{"image", "session/prompt", prompt([]any{map[string]any{"type": "image", "data": "AA==", "mimeType": "image/png"}}), -32602, "image"},
 		{"audio", "session/prompt", prompt([]any{map[string]any{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}}), -32602, "audio"},
-		{"blob", "session/prompt", prompt([]any{map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x", "blob": "AA=="}}}), -32602, "resource"},
+		{"blob", "session/prompt", prompt([]any{map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x", "blob": "*"}}}), -32602, "prompt[0].resource.blob"},
 		{"unknown auth method", "authenticate", map[string]any{"methodId": "magic"}, -32602, "magic"},
 		{"not built yet", "session/fork", map[string]any{"sessionId": s, "cwd": c.cwd}, -32601, "session/fork"},
 		{"unknown method", "session/teleport", map[string]any{}, -32601, "session/teleport"},

@@ -210,6 +210,17 @@ func decodeBlock(d *decoder) ContentBlock {
 	return b
 }
 
+// DecodeBlock reads one content block, as the log keeps them. One that is not
+// valid is an error.
+func DecodeBlock(raw json.RawMessage) (ContentBlock, error) {
+	d := decodeParams(raw)
+	b := decodeBlock(d)
+	if err := d.fault(); err != nil {
+		return ContentBlock{}, err
+	}
+	return b, b.Validate()
+}
+
 func decodeResource(d *decoder) *ResourceContents {
 	r := &ResourceContents{URI: d.str("uri"), Meta: d.meta()}
 	r.MimeType, _ = d.optStr("mimeType")

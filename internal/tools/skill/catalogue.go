@@ -43,6 +43,14 @@ type Skill struct {
 	root string // where links of the file may lead besides Markdown; "" anywhere
 }
 
+// Summary is its description in one line.
+func (s Skill) Summary() string {
+	if s.Description == "" {
+		return "Follow the skill " + s.Name
+	}
+	return summary(s.Description)
+}
+
 // Problem is a skill that cannot be used.
 type Problem struct {
 	Path   string

@@ -67,21 +67,30 @@ func (c *Catalogue) execute(_ context.Context, args jsonvalue.Value, run registr
 		if s.UserOnly {
 			return jsonvalue.Value{}, fmt.Errorf("skill %q is not available for model invocation", name)
 		}
-		body, err := c.load(s)
+		value, err := c.value(s)
 		if err != nil {
 			break // it went away, or bad, since it was listed
 		}
-		return jsonvalue.Object(
-			jsonvalue.Member{Key: "name", Value: jsonvalue.String(s.Name)},
-			jsonvalue.Member{Key: "provider", Value: jsonvalue.String(s.Provider)},
-			jsonvalue.Member{Key: "resourceBase", Value: jsonvalue.Object(
-				jsonvalue.Member{Key: "kind", Value: jsonvalue.String("directory")},
-				jsonvalue.Member{Key: "path", Value: jsonvalue.String(strings.ToValidUTF8(s.Dir, "\uFFFD"))},
-			)},
-			jsonvalue.Member{Key: "content", Value: jsonvalue.String(body)},
-		), nil
+		return value, nil
 	}
 	return jsonvalue.Value{}, fmt.Errorf("skill %q is unknown or no longer available", name)
+}
+
+// value reads a skill; it is the tool's value.
+func (c *Catalogue) value(s Skill) (jsonvalue.Value, error) {
+	body, err := c.load(s)
+	if err != nil {
+		return jsonvalue.Value{}, err
+	}
+	return jsonvalue.Object(
+		jsonvalue.Member{Key: "name", Value: jsonvalue.String(s.Name)},
+		jsonvalue.Member{Key: "provider", Value: jsonvalue.String(s.Provider)},
+		jsonvalue.Member{Key: "resourceBase", Value: jsonvalue.Object(
+			jsonvalue.Member{Key: "kind", Value: jsonvalue.String("directory")},
+			jsonvalue.Member{Key: "path", Value: jsonvalue.String(strings.ToValidUTF8(s.Dir, "\uFFFD"))},
+		)},
+		jsonvalue.Member{Key: "content", Value: jsonvalue.String(body)},
+	), nil
 }
 
 // attribute escapes a text for a place where markup counts.
