@@ -102,6 +102,11 @@ func (c *client) scene(session string) []string {
 	}
 	var out []string
 	for _, it := range items {
+		// A terminal cannot take back what it showed of a command that was then
+		// cut short, which is not in the log.
+		if i := strings.Index(it.text, "Error: "); it.card.Status == `"failed"` && i > 0 {
+			it.text = it.text[i:]
+		}
 		lines := strings.Split(string(it.card.Meta), "\n")
 		slices.Sort(lines)
 		out = append(out, fmt.Sprintf("%s %s\n  text %q\n  title %s kind %s status %s\n  content %s\n  in %s\n  out %s\n  at %s\n  meta %s", it.kind, it.id, it.text,
