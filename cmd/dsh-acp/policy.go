@@ -16,7 +16,7 @@ type sessionPolicy struct{ *policy.Policy }
 
 // installPolicy puts the configured presets and rules before the calls that a
 // session's scope sees.
-func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope) (sessionPolicy, error) {
+func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope, describe func(string) (policy.Tool, bool)) (sessionPolicy, error) {
 	preset, err := policy.ParsePreset(cfg.Permissions.Preset)
 	if err != nil {
 		return sessionPolicy{}, err
@@ -26,7 +26,7 @@ func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.
 		home = "" // patterns with ~/ then stay as they are
 	}
 	p, err := policy.New(policy.Config{
-		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home,
+		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home, Describe: describe,
 		Approver: approver(),
 	})
 	if err != nil {

@@ -207,13 +207,16 @@ func (s *shellRun) run(ctx context.Context) (*registry.Result, runner.Outcome, e
 			return nil, out, err
 		}
 	}
+	servers := s.app.commandMCP(s.app.cfg, s.id, s.cwd, s.scope)
+	defer servers.Close()
 	var err error
-	if s.policy, err = installPolicy(s.app.cfg, s.app.pipeline, s.scope); err != nil {
+	if s.policy, err = installPolicy(s.app.cfg, s.app.pipeline, s.scope, describeRemote(servers)); err != nil {
 		return nil, out, err
 	}
 	s.proj = cards.NewProjector(agent.ScopePresenters{Scope: s.scope}, cards.Options{
 		Cwd: s.cwd, TerminalOutput: true, NestedCalls: true, Logger: s.app.logger,
 	})
+	servers.AwaitReady(ctx)
 	args := session.Data("code", s.program, "description", s.title)
 	s.show(session.TypeToolCall, session.Data("callId", shellCallID, "name", registry.RunCode, "arguments", args.String()))
 	r := s.app.pipeline.Execute(codemode.WithReport(ctx, &out), pipeline.Call{

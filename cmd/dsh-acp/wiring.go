@@ -41,6 +41,7 @@ type app struct {
 	skills    *skill.Catalogue
 	delegates *delegate.Manager
 	codeMode  codeMode
+	mcp       mcpSessions
 
 	key         *credentials.Source // of the model's key
 	provider    model.Provider
@@ -144,7 +145,8 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		a.logger.Warn(w.String())
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
-	pol, err := installPolicy(cfg, a.pipeline, scope)
+	servers := a.prepareMCP(cfg, log, scope, p)
+	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers))
 	if err == nil {
 		err = a.installWorkspace(cfg, log, scope, p.AdditionalDirectories)
 	}
@@ -160,6 +162,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		err = a.beginDelegation(cfg, log.Header().ID, scope)
 	}
 	if err == nil {
+		listeners = append(a.startMCP(cfg, servers, p), listeners...)
 		var s *agent.Session
 		s, err = agent.NewSession(agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
@@ -176,6 +179,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		}
 	}
 	a.delegates.End(log.Header().ID)
+	a.mcp.close(log.Header().ID)
 	scope.Close()
 	return nil, errors.Join(err, log.Close())
 }
@@ -192,6 +196,7 @@ func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
 	a.editors.close(id)
 	a.delegates.End(id)
+	a.mcp.close(id)
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
 		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)
 	}
@@ -224,13 +229,19 @@ func (a *app) CheckAuth(ctx context.Context) error {
 }
 
 // EndProcesses ends what calls have started; the program is about to leave.
-func (a *app) EndProcesses(ctx context.Context) error { return a.procs.Close(ctx) }
+func (a *app) EndProcesses(ctx context.Context) error {
+	a.mcp.endAll()
+	err := a.procs.Close(ctx)
+	a.mcp.closeAll()
+	return err
+}
 
 // close ends every process and removes what only this run needed.
 func (a *app) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	a.codeMode.close()
+	a.mcp.closeAll()
 	if a.catalogue != nil {
 		a.catalogue.Close()
 	}

@@ -30,6 +30,7 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 		protocol.AgentCapabilities{
 			LoadSession:        true,
 			PromptCapabilities: protocol.PromptCapabilities{Image: s.takesImages(), EmbeddedContext: true},
+			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 			SessionCapabilities: protocol.SessionCapabilities{
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
 				AdditionalDirectories: protocol.Yes(),
@@ -117,9 +118,6 @@ func (s *Server) checkSetup(p protocol.SessionSetup) error {
 			return perr
 		}
 	}
-	for _, m := range p.MCPServers {
-		s.log.Warn("MCP servers are not started by this version", "server", m.Name)
-	}
 	return nil
 }
 
@@ -180,7 +178,7 @@ func (s *Server) params(p protocol.SessionSetup) (SessionParams, *notices) {
 	n := newNotices(s)
 	return SessionParams{
 		Cwd: p.Cwd, AdditionalDirectories: distinctDirs(p.Cwd, p.AdditionalDirectories),
-		Asker: s, Elicitor: s, Notifier: n, Editor: s.editorFiles(),
+		MCPServers: p.MCPServers, Asker: s, Elicitor: s, Notifier: n, Editor: s.editorFiles(),
 	}, n
 }
 

@@ -62,10 +62,13 @@ type SessionParams struct {
 	// they exist, none stands there twice. It is the complete list: a session that
 	// is loaded has no others.
 	AdditionalDirectories []string
-	Asker                 agent.Asker
-	Elicitor              agent.Elicitor
-	Notifier              Notifier
-	Editor                *EditorFiles // the client's side of text files
+	// MCPServers are the servers that the client wants used. Sessions keep none of
+	// an earlier time.
+	MCPServers []protocol.MCPServer
+	Asker      agent.Asker
+	Elicitor   agent.Elicitor
+	Notifier   Notifier
+	Editor     *EditorFiles // the client's side of text files
 }
 
 // Options of a server.

@@ -18,7 +18,7 @@ func (p *Projector) call(d jsonvalue.Value) []Update {
 func (p *Projector) open(id, name string, args jsonvalue.Value) *openCall {
 	view := contained(p, name, "call", func() *Call { return p.presenters.PresentCall(name, args) })
 	if view == nil {
-		view = &Call{Card: Generic, Title: name, Kind: KindOther, RawInput: args}
+		view = &Call{Card: Generic, Title: p.remoteTitle(name), Kind: KindOther, RawInput: args}
 	}
 	c := &openCall{name: name, args: args, card: view.Card, announce: p.announcement(p.shownID(id), name, view)}
 	p.calls[id] = c

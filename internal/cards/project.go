@@ -57,7 +57,8 @@ type Projector struct {
 	seen       map[string]int // how often a call id was announced
 	turn, step int64
 	compacting compacting
-	said       int // messages of the user in the turn
+	said       int               // messages of the user in the turn
+	originals  map[string]string // titles of tools of MCP servers, by name
 }
 
 // openCall is an announced call without a result.
@@ -123,6 +124,10 @@ func (p *Projector) Project(ev Event) []Update {
 		if !ev.Replacement {
 			return p.result(d)
 		}
+	case "mcp/tools":
+		return p.remoteTools(d)
+	case "mcp/progress":
+		return p.remoteProgress(d)
 	case "todo/write":
 		return []Update{plan(d)}
 	case "session/title":

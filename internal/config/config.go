@@ -114,12 +114,18 @@ type Hooks struct {
 type MCPServer struct {
 	Name    string
 	Type    string // stdio, http or sse
-	Command string // stdio
+	Command string // stdio; absolute, or a bare name looked up in PATH
 	Args    []string
 	Env     map[string]string
+	Cwd     string // stdio; absolute, "" for the session's
 	URL     string // http and sse
 	Headers map[string]string
-	Origin  string // file:line
+	// StartTimeout and CallTimeout bound a start, and a call without a sign of
+	// life; 0 means the default of the package mcp.
+	StartTimeout time.Duration
+	CallTimeout  time.Duration
+	Disabled     bool
+	Origin       string // file:line
 }
 
 // Plugin is one plugin of the configuration.
@@ -141,6 +147,7 @@ type Limits struct {
 	MaxLineBytes int64         // longest line of a client, in bytes
 	MaxSteps     int           // model requests of one turn
 	BashTimeout  time.Duration // of a command that names none; at most 600 s
+	MCPWait      time.Duration // of the first prompt, for MCP servers that are starting
 }
 
 // Log says where diagnostics go.
@@ -176,7 +183,7 @@ func defaults() Config {
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,
 		},
 		Agents: defaultAgents(),
-		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second},
+		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second, MCPWait: 10 * time.Second},
 		Log:    Log{Level: "info"},
 	}
 }

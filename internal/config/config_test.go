@@ -122,7 +122,7 @@ func TestDefaultsWithoutAnyFile(t *testing.T) {
 	if want := filepath.Join(w.home, ".local/state/dsh-acp/sessions"); c.Sessions.Dir != want {
 		t.Errorf("sessions: %q, want %q", c.Sessions.Dir, want)
 	}
-	if c.Limits != (Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 2 * time.Minute}) {
+	if c.Limits != (Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 2 * time.Minute, MCPWait: 10 * time.Second}) {
 		t.Errorf("limits: %+v", c.Limits)
 	}
 	if len(c.Files) != 0 || len(c.Warnings) != 0 || c.Source("model.provider") != "default" {
@@ -357,7 +357,7 @@ func TestServersAndPluginsAreReported(t *testing.T) {
 	if len(c.Plugins) != 2 || c.Plugins[0].Command != filepath.Join(filepath.Dir(w.userFile), "plug") || c.Plugins[1].Command != "tool" {
 		t.Errorf("%+v", c.Plugins)
 	}
-	if len(c.Warnings) != 4 || c.Warnings[0].String() != w.userFile+":2: mcp_servers.a: this version does not start MCP servers from the configuration; the entry has no effect" {
+	if len(c.Warnings) != 2 || c.Warnings[0].String() != w.userFile+":5: plugins: this version does not start plugins; the entry has no effect" {
 		t.Errorf("%v", c.Warnings)
 	}
 }

@@ -200,6 +200,8 @@ func tree() *key {
 				func(c *Config) *int { return &c.Limits.MaxSteps }).allow(tightens),
 			duration("bash_timeout", "120s", 600*time.Second, "Time of a command that names none itself, at most 600s.",
 				func(c *Config) *time.Duration { return &c.Limits.BashTimeout }).allow(tightens),
+			duration("mcp_wait", "10s", 600*time.Second, "Time that a session's first prompt waits for MCP servers that are starting, at most 600s.",
+				func(c *Config) *time.Duration { return &c.Limits.MCPWait }),
 		),
 		section("log",
 			path("file", "", "Diagnostics go to this file instead of standard error.", func(c *Config) *string { return &c.Log.File }),

@@ -160,7 +160,7 @@ func (p *Policy) GrantForCall(c Call) (Grant, bool) {
 	if e, err := escalationOf(c.Arguments); err != nil || e.wanted() {
 		return Grant{}, false // an escalation is for one run
 	}
-	s := subjectOf(p.tools[c.Tool], c)
+	s := subjectOf(p.tool(c.Tool), c)
 	var missing []string
 	if s.kind == Shell && s.line != nil {
 		// Commands that a rule allows already need no grant, and may be ones
@@ -179,6 +179,9 @@ func (p *Policy) GrantForCall(c Call) (Grant, bool) {
 	labels := make([]string, len(missing))
 	for i, k := range missing {
 		labels[i] = keyLabel(k)
+		if t := p.tool(c.Tool); t.Remote != "" {
+			labels[i] = t.Remote
+		}
 	}
 	label := strings.Join(labels, ", ")
 	if r := []rune(label); len(r) > 80 {

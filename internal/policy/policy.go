@@ -53,6 +53,10 @@ type Config struct {
 	// Tools says what each tool does; nil means FirstParty(). A tool that is
 	// not listed counts as Other: it asks.
 	Tools map[string]Tool
+	// Describe describes tools that are not in Tools, such as those of MCP
+	// servers, which come and go; nil describes none. It is called for every
+	// decision.
+	Describe func(name string) (Tool, bool)
 	// Grants remembers what a person allowed; nil makes an empty store. Agents
 	// that answer to the same person share one.
 	Grants *Grants
@@ -76,13 +80,23 @@ type Policy struct {
 	rules        []compiled
 	restrictions []compiled
 	tools        map[string]Tool
+	describe     func(string) (Tool, bool)
 	grants       *Grants
+}
+
+// tool is what is known of a tool.
+func (p *Policy) tool(name string) Tool {
+	t, ok := p.tools[name]
+	if !ok && p.describe != nil {
+		t, _ = p.describe(name)
+	}
+	return t
 }
 
 // New compiles the rules. A pattern that cannot be read is an error that names
 // the rule's place.
 func New(c Config) (*Policy, error) {
-	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver}
+	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver, describe: c.Describe}
 	if p.tools == nil {
 		p.tools = FirstParty()
 	}
@@ -171,7 +185,7 @@ func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipe
 	if err != nil {
 		return theirs, err
 	}
-	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tools[exec.Name()].escalates() && !theirs.IsDeny() {
+	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tool(exec.Name()).escalates() && !theirs.IsDeny() {
 		// One question covers the escalation and whatever else would be asked.
 		return p.escalate(ctx, exec, e)
 	}
@@ -211,11 +225,11 @@ func callOf(exec *registry.Execution) Call {
 func (p *Policy) DecideCall(c Call) pipeline.Decision { return p.decide(c, p.grants.has) }
 
 func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision {
-	tool := p.tools[c.Tool]
+	tool := p.tool(c.Tool)
 	s := subjectOf(tool, c)
 	preset := p.Preset()
 	if p.Planning() {
-		if reason := planDenial(tool.Class, s, c.Tool, preset); reason != "" {
+		if reason := planDenial(tool.Class, s, c.Tool, preset); reason != "" && !tool.readsOnly() {
 			return pipeline.Deny(reason)
 		}
 	}
@@ -254,7 +268,7 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 	// of a line does not speak for the others.
 	base := pipeline.Allow()
 	if ruled.answer == answerNone || ruled.answer == answerAsk && ruled.rest {
-		base = byPreset(preset, tool.Class, s, c.Tool, granted)
+		base = byPreset(preset, tool, s, c.Tool, granted)
 		if base.IsAsk() && preset == WorkspaceWrite && tool.Class == Execute && p.confined != nil && p.confined() {
 			base = pipeline.Allow()
 		}
@@ -287,7 +301,8 @@ func planDenial(class Class, s subject, tool string, preset Preset) string {
 }
 
 // byPreset is the default, for what no rule decides.
-func byPreset(preset Preset, class Class, s subject, tool string, granted func(string) bool) pipeline.Decision {
+func byPreset(preset Preset, described Tool, s subject, tool string, granted func(string) bool) pipeline.Decision {
+	class := described.Class
 	if class == Read || class == Neutral || preset == FullAccess {
 		return pipeline.Allow()
 	}
@@ -299,7 +314,10 @@ func byPreset(preset Preset, class Class, s subject, tool string, granted func(s
 			return pipeline.Deny(fmt.Sprintf("the preset %s allows no command that is not recognised as reading only", ReadOnly))
 		}
 	}
-	if keys, _ := s.keys(tool); len(keys) > 0 && !slices.ContainsFunc(keys, func(k string) bool { return !granted(k) }) {
+	if described.readsOnly() && preset == WorkspaceWrite {
+		return pipeline.Allow()
+	}
+	if keys, _ := s.keys(tool); len(keys) > 0 && !described.Destructive && !slices.ContainsFunc(keys, func(k string) bool { return !granted(k) }) {
 		return pipeline.Allow()
 	}
 	switch class {
@@ -310,6 +328,9 @@ func byPreset(preset Preset, class Class, s subject, tool string, granted func(s
 			return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s): %s", tool, preset, strings.Join(s.line.Unsure, "; ")))
 		}
 		return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s)", tool, preset))
+	}
+	if described.Remote != "" {
+		return pipeline.Ask(described.question(preset))
 	}
 	return pipeline.Ask(fmt.Sprintf("what %s does is not known (preset %s)", tool, preset))
 }

@@ -1,5 +1,7 @@
 package policy
 
+import "fmt"
+
 // Class is what a tool does to the world.
 type Class uint8
 
@@ -35,18 +37,41 @@ type Tool struct {
 	Class    Class
 	Subject  Subject
 	Argument string // the argument that Subject speaks of
+
+	// Remote names a tool of class Other that belongs to somebody else, such as
+	// "read_file of the MCP server files"; "" otherwise.
+	Remote string
+	// ReadOnly is for a remote tool that only reads, on the word of a server that
+	// the user configured: workspace-write lets it pass.
+	ReadOnly bool
+	// Destructive is for a remote tool that says it may destroy something: it is
+	// asked about each time.
+	Destructive bool
+}
+
+func (t Tool) readsOnly() bool { return t.Class == Other && t.ReadOnly && !t.Destructive }
+
+// question is what a person is asked about a remote tool.
+func (t Tool) question(preset Preset) string {
+	switch {
+	case t.Destructive:
+		return fmt.Sprintf("%s says that it may destroy something (preset %s)", t.Remote, preset)
+	case t.ReadOnly:
+		return fmt.Sprintf("%s says that it only reads (preset %s)", t.Remote, preset)
+	}
+	return fmt.Sprintf("%s may change something (preset %s)", t.Remote, preset)
 }
 
 // FirstParty describes the tools that come with the program.
 func FirstParty() map[string]Tool {
 	neutral := Tool{Class: Neutral}
 	return map[string]Tool{
-		"bash":  {Execute, Shell, "command"},
-		"read":  {Read, Path, "file_path"},
-		"write": {Edit, Path, "file_path"},
-		"edit":  {Edit, Path, "file_path"},
-		"glob":  {Read, Path, "path"},
-		"grep":  {Read, Path, "path"},
+		"bash":  {Class: Execute, Subject: Shell, Argument: "command"},
+		"read":  {Class: Read, Subject: Path, Argument: "file_path"},
+		"write": {Class: Edit, Subject: Path, Argument: "file_path"},
+		"edit":  {Class: Edit, Subject: Path, Argument: "file_path"},
+		"glob":  {Class: Read, Subject: Path, Argument: "path"},
+		"grep":  {Class: Read, Subject: Path, Argument: "path"},
 
 		"task_output":       neutral,
 		"task_list":         neutral,
