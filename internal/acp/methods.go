@@ -33,7 +33,7 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 			MCPCapabilities:    protocol.MCPCapabilities{HTTP: true, SSE: true},
 			SessionCapabilities: protocol.SessionCapabilities{
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
-				AdditionalDirectories: protocol.Yes(),
+				AdditionalDirectories: protocol.Yes(), Fork: marker[Forker](s), Title: marker[Titler](s),
 			},
 		}, s.authMethods(p.Capabilities)))
 }

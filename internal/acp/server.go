@@ -208,6 +208,8 @@ var handlers = map[string]handler{
 	protocol.MethodSessionList:     {serve: (*Server).handleList},
 	protocol.MethodSessionClose:    {serve: (*Server).handleClose},
 	protocol.MethodSessionDelete:   {serve: (*Server).handleDelete},
+	protocol.MethodSessionFork:     {serve: (*Server).handleFork},
+	protocol.MethodSessionSetTitle: {serve: (*Server).handleSetTitle},
 	protocol.MethodSessionPrompt:   {serve: (*Server).handlePrompt},
 	protocol.MethodSessionSetMode:  {serve: (*Server).handleSetMode},
 	protocol.MethodSetConfigOption: {serve: (*Server).handleSetConfigOption},

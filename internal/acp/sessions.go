@@ -126,7 +126,8 @@ func (s *Server) handleList(_ context.Context, req *wire.Request) {
 }
 
 // page is the part of the list behind the cursor that belongs to cwd. A session
-// in which nothing was said is left out unless it is open here.
+// in which nothing was said is left out unless it is open here, and so is one
+// that another session has started: nobody talks to it.
 func (s *Server) page(all []session.Summary, cwd string, after cursor) protocol.ListSessionsResponse {
 	slices.SortFunc(all, func(a, b session.Summary) int { return keyOf(a).compare(keyOf(b)) })
 	want := ""
@@ -135,7 +136,7 @@ func (s *Server) page(all []session.Summary, cwd string, after cursor) protocol.
 	}
 	page := protocol.ListSessionsResponse{Sessions: []protocol.SessionInfo{}}
 	for _, sum := range all {
-		if sum.Cwd == "" || (want != "" && agent.CanonicalDir(sum.Cwd) != want) || (after != cursor{} && keyOf(sum).compare(after) <= 0) {
+		if sum.Cwd == "" || sum.DelegationDepth > 0 || (want != "" && agent.CanonicalDir(sum.Cwd) != want) || (after != cursor{} && keyOf(sum).compare(after) <= 0) {
 			continue
 		}
 		l, perr := s.session(sum.ID)

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 // Limits of a title made from the first prompt.
@@ -49,4 +52,21 @@ func titleFrom(prompt string) string {
 // isDirectionMark reports the characters that reorder text on a screen.
 func isDirectionMark(r rune) bool {
 	return r == 0x200e || r == 0x200f || r == 0x061c || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+}
+
+// SetTitle gives the session a title that the person chose. No other follows it.
+// It may be called while a turn runs.
+func (s *Session) SetTitle(title string) error {
+	s.mu.Lock()
+	s.titled = true
+	s.mu.Unlock()
+	if _, err := s.append(session.TypeTitle, UserTitle(title)); err != nil {
+		return logFailure(err)
+	}
+	return nil
+}
+
+// UserTitle is the data of the event that records a title of the person.
+func UserTitle(title string) jsonvalue.Value {
+	return session.Data("title", title, "messageSeqs", []any{}, "source", session.Data("kind", "user"))
 }

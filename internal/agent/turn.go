@@ -145,10 +145,13 @@ func (s *Session) openTurn(ctx context.Context, prompt, shown []content.Block) (
 	if title == "" {
 		title = titleFrom(content.JoinText(prompt))
 	}
-	if s.titled || title == "" {
+	s.mu.Lock()
+	titled := s.titled || title == ""
+	s.titled = s.titled || title != ""
+	s.mu.Unlock()
+	if titled {
 		return "", nil
 	}
-	s.titled = true
 	_, err = s.append(session.TypeTitle, session.Data("title", title, "messageSeqs", []any{events[message].Seq}, "source", session.Data("kind", "fallback")))
 	if err != nil {
 		return "", logFailure(err)

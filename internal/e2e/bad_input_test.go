@@ -116,7 +116,7 @@ func TestBadParametersNameTheField(t *testing.T) {
 		{"audio", "session/prompt", prompt([]any{map[string]any{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}}), -32602, "audio"},
 		{"blob", "session/prompt", prompt([]any{map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x", "blob": "*"}}}), -32602, "prompt[0].resource.blob"},
 		{"unknown auth method", "authenticate", map[string]any{"methodId": "magic"}, -32602, "magic"},
-		{"not built yet", "session/fork", map[string]any{"sessionId": s, "cwd": c.cwd}, -32601, "session/fork"},
+		{"not built", "session/archive", map[string]any{"sessionId": s}, -32601, "session/archive"},
 		{"unknown method", "session/teleport", map[string]any{}, -32601, "session/teleport"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,7 +23,8 @@ type Header struct {
 	// AdditionalDirectories are further folders of the session's workspace, as
 	// they were when it was made, absolute.
 	AdditionalDirectories []string
-	// ParentSession is the session that delegated to this one, if any.
+	// ParentSession is the session that delegated to this one, or that this one was
+	// forked from; DelegationDepth tells which.
 	ParentSession string
 	// SeedLength is how many leading events were inherited from the parent.
 	SeedLength int

@@ -181,7 +181,7 @@ func DecodeNewSession(params json.RawMessage) (SessionSetup, *Error) {
 	return decodeSetup(decodeParams(params), "")
 }
 
-// DecodeLoadSession reads the parameters of session/load and session/resume.
+// DecodeLoadSession reads the parameters of session/load, resume and fork.
 func DecodeLoadSession(params json.RawMessage) (SessionSetup, *Error) {
 	d := decodeParams(params)
 	return decodeSetup(d, d.str("sessionId"))
@@ -227,6 +227,19 @@ type SessionRequest struct {
 func DecodeSession(params json.RawMessage) (SessionRequest, *Error) {
 	d := decodeParams(params)
 	r := SessionRequest{SessionID: d.str("sessionId"), Meta: d.meta()}
+	return r, d.fault()
+}
+
+// SetTitleRequest are the parameters of session/set_title.
+type SetTitleRequest struct {
+	SessionID, Title string
+	Meta             Meta
+}
+
+// DecodeSetTitle reads the parameters of session/set_title.
+func DecodeSetTitle(params json.RawMessage) (SetTitleRequest, *Error) {
+	d := decodeParams(params)
+	r := SetTitleRequest{SessionID: d.str("sessionId"), Title: d.str("title"), Meta: d.meta()}
 	return r, d.fault()
 }
 

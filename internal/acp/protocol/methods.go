@@ -21,6 +21,12 @@ const (
 	MethodSetConfigOption = "session/set_config_option"
 )
 
+// The methods of the unstable part of ACP v1 that are served. They are advertised.
+const (
+	MethodSessionFork     = "session/fork"
+	MethodSessionSetTitle = "session/set_title"
+)
+
 // The methods of ACP v1 that the agent calls.
 const (
 	MethodSessionUpdate       = "session/update" // a notification

@@ -41,6 +41,8 @@ type SessionCapabilities struct {
 	AdditionalDirectories *Marker `json:"additionalDirectories,omitempty"`
 	Resume                *Marker `json:"resume,omitempty"`
 	Close                 *Marker `json:"close,omitempty"`
+	Fork                  *Marker `json:"fork,omitempty"`  // unstable
+	Title                 *Marker `json:"title,omitempty"` // unstable
 	Meta                  Meta    `json:"_meta,omitempty"`
 }
 
@@ -182,6 +184,15 @@ type ListSessionsResponse struct {
 
 // Validate says what keeps the result from being sent.
 func (r ListSessionsResponse) Validate() error { return each("sessions", r.Sessions) }
+
+// SetTitleResponse is the result of session/set_title: the title as it is stored.
+type SetTitleResponse struct {
+	Title string `json:"title"`
+	Meta  Meta   `json:"_meta,omitempty"`
+}
+
+// Validate finds nothing wrong.
+func (r SetTitleResponse) Validate() error { return nil }
 
 // SetConfigOptionResponse is the result of session/set_config_option: all options.
 type SetConfigOptionResponse struct {

@@ -150,6 +150,7 @@ func TestTags(t *testing.T) {
 		defs  []string
 		extra string // properties that stand beside the definitions, such as tags
 		less  string // properties we do not send
+		ahead string // properties that only the unstable schema has
 	}{
 		{typ: MessageChunk{}, defs: []string{"ContentChunk"}, extra: "sessionUpdate"},
 		{typ: ToolCall{}, defs: []string{"ToolCall"}, extra: "sessionUpdate"},
@@ -190,7 +191,7 @@ func TestTags(t *testing.T) {
 		{typ: AgentCapabilities{}, defs: []string{"AgentCapabilities"}},
 		{typ: PromptCapabilities{}, defs: []string{"PromptCapabilities"}},
 		{typ: MCPCapabilities{}, defs: []string{"McpCapabilities"}},
-		{typ: SessionCapabilities{}, defs: []string{"SessionCapabilities"}},
+		{typ: SessionCapabilities{}, defs: []string{"SessionCapabilities"}, ahead: "fork title"},
 		{typ: AuthCapabilities{}, defs: []string{"AgentAuthCapabilities"}},
 		{typ: Marker{}, defs: []string{"SessionListCapabilities", "LogoutCapabilities"}},
 		{typ: AuthMethod{}, defs: []string{"AuthMethod"}},
@@ -228,6 +229,9 @@ func TestTags(t *testing.T) {
 				want := map[string]bool{}
 				collectProperties(defs, defs[def], want)
 				for _, name := range strings.Fields(tt.extra) {
+					want[name] = true
+				}
+				for _, name := range strings.Fields(tt.ahead) {
 					want[name] = true
 				}
 				for _, name := range strings.Fields(tt.less) {
