@@ -19,6 +19,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/session"
 	"github.com/dsh-acp/dsh-acp/internal/tools/ask"
 	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
+	"github.com/dsh-acp/dsh-acp/internal/tools/jobs"
 	"github.com/dsh-acp/dsh-acp/internal/tools/plan"
 	"github.com/dsh-acp/dsh-acp/internal/tools/search"
 	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
@@ -35,6 +36,7 @@ type app struct {
 	pipeline  *pipeline.Pipeline
 	procs     *proc.Supervisor
 	shell     *shell.Shell
+	jobs      *jobs.Manager // nil when there are none
 	store     *session.Store
 	observed  *fs.Observations // which files each session has seen, and how
 	editors   editors          // how each session's editor takes part in files
@@ -86,7 +88,11 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 
 func (a *app) registerTools() (err error) {
 	global := a.registry.Global()
-	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
+	background, err := a.registerJobs(global)
+	if err != nil {
+		return err
+	}
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
 	if err != nil {
 		return err
 	}
@@ -164,7 +170,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	if err == nil {
 		listeners = append(a.startMCP(cfg, servers, p), listeners...)
 		var s *agent.Session
-		s, err = agent.NewSession(agent.Config{
+		set := agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
 			AdditionalDirectories: p.AdditionalDirectories,
 			Asker:                 p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
@@ -172,7 +178,9 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
 			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
-		})
+		}
+		a.keepJobs(log, &set)
+		s, err = agent.NewSession(set)
 		if err == nil {
 			a.editors.open(log.Header().ID, p, a.logger)
 			return s, nil
@@ -245,7 +253,11 @@ func (a *app) close() {
 	if a.catalogue != nil {
 		a.catalogue.Close()
 	}
-	if err := errors.Join(a.procs.Close(ctx), a.shell.Close()); err != nil {
+	err := a.procs.Close(ctx)
+	if a.jobs != nil {
+		err = errors.Join(err, a.jobs.Close(ctx))
+	}
+	if err := errors.Join(err, a.shell.Close()); err != nil {
 		a.logger.Warn("not everything could be cleaned up", "err", err)
 	}
 }

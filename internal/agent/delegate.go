@@ -40,6 +40,7 @@ func (s *Session) Delegated(log *session.Log, scope *registry.Scope, d Delegatio
 		Provider: s.cfg.Catalogue.provider(now.Provider), Model: now.Model, Effort: now.Effort, Catalogue: s.cfg.Catalogue,
 		AdditionalDirectories: s.cfg.AdditionalDirectories,
 		Grants:                s.cfg.Grants, NeverAsk: s.cfg.NeverAsk,
+		News: s.cfg.News, OnClose: s.cfg.OnClose,
 		Backoff: s.cfg.Backoff, Logger: s.cfg.Logger,
 	}
 	if cfg.Provider == nil {

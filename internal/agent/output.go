@@ -1,5 +1,10 @@
 package agent
 
+import (
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
 // WatchOutput has watch called with the live output of the session's running
 // calls, beside Config.Output. It replaces an earlier watcher; nil ends the
 // watching. The bytes are only good during the call, which must not block: the
@@ -25,4 +30,22 @@ func (s *Session) CallOutput(callID string, chunk []byte) {
 	if watch := s.watch.Load(); watch != nil {
 		(*watch)(callID, chunk)
 	}
+}
+
+// Record appends an event to the session's log, at any time until Close has
+// returned, also between turns: what runs in the background is logged with it.
+func (s *Session) Record(eventType string, data jsonvalue.Value) error {
+	_, err := s.append(eventType, data)
+	return err
+}
+
+// news is what happened beside the turns, as events that tell the model.
+func (s *Session) news() (told []session.Draft) {
+	if s.cfg.News == nil {
+		return nil
+	}
+	for _, c := range s.cfg.News(s.header.ID) {
+		told = append(told, contextDraft(c))
+	}
+	return told
 }

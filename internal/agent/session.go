@@ -58,6 +58,13 @@ type Config struct {
 	Compaction Compaction
 	// Listeners watch the turns, in this order.
 	Listeners []Listener
+	// News is what happened in the session of that id beside the turns, such as
+	// the end of what runs in the background. It is asked before every step and
+	// tells each thing once. A subagent's session has its parent's.
+	News func(sessionID string) []registry.Context
+	// OnClose ends what the session of that id has running, while its log is
+	// still open. A subagent's session has its parent's.
+	OnClose func(sessionID string)
 	// Output gets live output of a running call. It must not block.
 	Output func(callID string, chunk []byte)
 	Logger *slog.Logger
@@ -159,6 +166,9 @@ func (s *Session) Log() *session.Log { return s.cfg.Log }
 // Close ends the session: its registrations go and its log is flushed. A turn
 // must not be running any more.
 func (s *Session) Close() error {
+	if s.cfg.OnClose != nil {
+		s.cfg.OnClose(s.header.ID)
+	}
 	s.cfg.Scope.Close()
 	return s.cfg.Log.Close()
 }

@@ -32,7 +32,7 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 		if err != nil {
 			return 0, s.failTurn(0, err)
 		}
-		drafts = append(events, told...)
+		drafts = append(append(events, told...), s.news()...)
 	}
 	drafts = append(drafts, session.Draft{Type: session.TypeStepStart, Data: session.Data("turn", s.turn, "step", step)})
 	if _, err := s.cfg.Log.AppendAll(drafts); err != nil {

@@ -137,6 +137,7 @@ func (s *Session) openTurn(ctx context.Context, prompt, shown []content.Block) (
 		drafts = append(drafts, contextDraft(c))
 	}
 	s.parked = nil
+	drafts = append(drafts, s.news()...)
 	events, err := s.cfg.Log.AppendAll(drafts)
 	if err != nil {
 		return "", logFailure(err)

@@ -128,6 +128,10 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.remoteTools(d)
 	case "mcp/progress":
 		return p.remoteProgress(d)
+	case "job/start":
+		return p.jobStart(d)
+	case "job/end":
+		return p.jobEnd(d)
 	case "todo/write":
 		return []Update{plan(d)}
 	case "session/title":

@@ -73,6 +73,9 @@ type Tools struct {
 	Mode             string // one of ToolModes
 	MaxParallelCalls int    // native calls of one step that may overlap; at least 1
 	MaxInlineBytes   int64  // of a result that the model gets; 0: no bound
+	// MaxBackgroundTasks is how many commands of a session may run in the
+	// background at the same time; 0: none.
+	MaxBackgroundTasks int
 }
 
 // Permissions is what may happen without asking.
@@ -176,7 +179,7 @@ func defaults() Config {
 	return Config{
 		Model:       Model{Provider: "deepseek", Images: "auto"},
 		Compaction:  Compaction{Auto: "on", Threshold: 80},
-		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000},
+		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000, MaxBackgroundTasks: 16},
 		Permissions: Permissions{Preset: "workspace-write"},
 		CodeMode: CodeMode{
 			Compute: 60 * time.Second, Wall: 600 * time.Second,

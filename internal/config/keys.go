@@ -166,6 +166,7 @@ func tree() *key {
 			count("max_parallel_calls", "10", 1000, "Calls of one step that may run at the same time, where the tools allow it.",
 				func(c *Config) *int { return &c.Tools.MaxParallelCalls }).allow(tightens),
 			inlineKey(),
+			backgroundKey(),
 		),
 		section("permissions", preset, rulesKey()),
 		section("code_mode",

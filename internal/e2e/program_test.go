@@ -87,7 +87,7 @@ func TestToolsCatalogue(t *testing.T) {
 	names := map[string]bool{}
 	for _, tl := range list {
 		names[tl.Name] = true
-		if tl.Description == "" || tl.Parameters.Type != "object" || len(tl.Parameters.Properties) == 0 {
+		if tl.Description == "" || tl.Parameters.Type != "object" || tl.Parameters.Properties == nil {
 			t.Errorf("%+v", tl)
 		}
 	}

@@ -16,14 +16,56 @@ func (c *client) shown(session string, users bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
+	live := map[string]string{} // what terminals were sent ahead of the end
 	for _, f := range c.frames {
 		u, id := updateOf(f)
 		if id != session || u.SessionUpdate == "available_commands_update" || (u.SessionUpdate == "user_message_chunk" && !users) {
 			continue
 		}
-		out = append(out, string(f.Params))
+		if text, preview := previewOf(u); preview {
+			live[u.ToolCallID] += text
+			continue
+		}
+		text := string(f.Params)
+		if u.SessionUpdate == "tool_call_update" && u.Status != "in_progress" {
+			text = withLive(f.Params, live[u.ToolCallID])
+		}
+		out = append(out, text)
 	}
 	return out
+}
+
+// previewOf tells live output, which no log has, from what is shown for good.
+func previewOf(u update) (terminal string, preview bool) {
+	var meta struct {
+		Output *struct{ Data string } `json:"terminal_output"`
+	}
+	_ = json.Unmarshal(u.Meta, &meta)
+	switch {
+	case u.SessionUpdate != "tool_call_update" || u.Status != "":
+		return "", false
+	case meta.Output != nil:
+		return meta.Output.Data, true
+	}
+	return "", strings.Contains(string(u.Content), "```console")
+}
+
+// withLive is an update as it is without live output: the end of a call has all
+// of what its terminal was sent.
+func withLive(params json.RawMessage, live string) string {
+	var p map[string]any
+	_ = json.Unmarshal(params, &p)
+	u := p["update"].(map[string]any)
+	if meta, _ := u["_meta"].(map[string]any); meta != nil && live != "" {
+		end, _ := meta["terminal_output"].(map[string]any)
+		if end == nil {
+			end = map[string]any{"terminal_id": u["toolCallId"], "data": ""}
+		}
+		end["data"] = live + end["data"].(string)
+		meta["terminal_output"] = end
+	}
+	whole, _ := json.Marshal(p)
+	return string(whole)
 }
 
 func withSessions(dir string) string { return fullAccess + fmt.Sprintf("sessions: {dir: %q}\n", dir) }

@@ -43,6 +43,9 @@ type RunOptions struct {
 	// call at a time. The bytes are only good during the call. It must not
 	// block: the command waits for it.
 	OnOutput func(stream Stream, chunk []byte)
+	// OnStart, if set, is called once the process runs, before any output. It
+	// must not block.
+	OnStart func()
 	// EndGroup ends what a finished command left running in its process group.
 	// Otherwise that goes on, until Close or CloseOwner.
 	EndGroup bool
@@ -92,6 +95,9 @@ func (s *Supervisor) Run(ctx context.Context, c Command, o RunOptions) (Outcome,
 			_, _ = io.Copy(p.in, bytes.NewReader(o.Stdin)) // a command need not read it
 			_ = p.in.Close()
 		})
+	}
+	if o.OnStart != nil {
+		o.OnStart()
 	}
 	readers := startReaders(p.out, p.err, o)
 

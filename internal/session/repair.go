@@ -31,7 +31,13 @@ const (
 // says so (TOOL_OUTCOME_UNKNOWN). One that only the assistant message names was
 // never started: it gets its tool/call too, so that every result has a card,
 // and TOOL_NOT_STARTED.
+//
+// What still ran in the background is ended too: it died with the program.
 func Repair(events []Event) []Draft {
+	return append(repairTurn(events), repairJobs(events)...)
+}
+
+func repairTurn(events []Event) []Draft {
 	var drafts []Draft
 	next := int64(len(events))
 	add := func(d Draft) {

@@ -24,6 +24,10 @@ type request struct {
 	command string
 	workdir string // as given
 	timeout time.Duration
+	// background starts a job. Its time is limited only when limited is set: by
+	// the call, not by the default.
+	background, limited bool
+	description         string
 }
 
 func (s *Shell) parse(args jsonvalue.Value) (request, error) {
@@ -34,7 +38,9 @@ func (s *Shell) parse(args jsonvalue.Value) (request, error) {
 	if strings.IndexByte(r.command, 0) >= 0 || strings.IndexByte(r.workdir, 0) >= 0 {
 		return r, errors.New("invalid command: it holds a NUL character, which no program can be given")
 	}
-	if args.GetString("description") == "" {
+	r.description = args.GetString("description")
+	r.background, _ = args.Get("run_in_background").Bool()
+	if r.description == "" {
 		return r, errors.New("invalid description: expected a non-empty string")
 	}
 	if v := args.Get("timeoutMs"); !v.IsUndefined() {
@@ -42,7 +48,11 @@ func (s *Shell) parse(args jsonvalue.Value) (request, error) {
 		if !ok || !(ms > 0) {
 			return r, fmt.Errorf("invalid timeoutMs: expected a positive number, got %s", v.Canonical())
 		}
-		r.timeout = time.Duration(math.Ceil(min(ms, float64(MaxTimeout.Milliseconds())))) * time.Millisecond
+		most := MaxTimeout
+		if r.background {
+			most, r.limited = MaxBackgroundTimeout, true
+		}
+		r.timeout = time.Duration(math.Ceil(min(ms, float64(most.Milliseconds())))) * time.Millisecond
 	}
 	return r, nil
 }
@@ -70,6 +80,9 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 		if cmd.Wrap, err = s.opts.Confine(exec); err != nil {
 			return jsonvalue.Value{}, err
 		}
+	}
+	if req.background {
+		return s.background(ctx, run, req, cmd)
 	}
 	out, err := s.opts.Supervisor.Run(ctx, cmd, proc.RunOptions{
 		Timeout:   req.timeout,

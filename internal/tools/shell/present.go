@@ -12,6 +12,9 @@ import (
 // text has about it. They are never read back from the text: a command can print
 // anything, a marker too.
 func presentationMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
+	if value.GetString("kind") == "background" {
+		return jsonvalue.Value{}, nil
+	}
 	meta := jsonvalue.Object(
 		jsonvalue.Member{Key: "exitCode", Value: value.Get("exitCode")},
 		jsonvalue.Member{Key: "signal", Value: value.Get("signal")},
@@ -23,6 +26,9 @@ func presentationMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
 }
 
 func presentCall(args jsonvalue.Value) *cards.Call {
+	if inBackground(args) {
+		return presentBackground(args)
+	}
 	return &cards.Call{
 		Card:        cards.Terminal,
 		Title:       args.GetString("command"),
@@ -35,7 +41,10 @@ func presentCall(args jsonvalue.Value) *cards.Call {
 // presentResult shows the text in the call's terminal, for failed calls too:
 // an editor that opened a terminal gets its output and sees it end, any other
 // reads the text in a console fence.
-func presentResult(_ jsonvalue.Value, r cards.ResultInput) *cards.Result {
+func presentResult(args jsonvalue.Value, r cards.ResultInput) *cards.Result {
+	if inBackground(args) {
+		return &cards.Result{Card: cards.Generic, Content: []content.Block{content.Text(cards.Fence("console", content.JoinText(r.Content)))}}
+	}
 	card := &cards.Result{Card: cards.Terminal, Output: content.JoinText(r.Content)}
 	if r.IsError {
 		card.Notes = card.Output // a failure is told, not printed by the command

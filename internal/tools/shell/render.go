@@ -6,10 +6,14 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/tools/jobs"
 )
 
 // render writes what the model reads of a finished command.
 func render(_, value jsonvalue.Value) ([]content.Block, error) {
+	if value.GetString("kind") == "background" {
+		return []content.Block{content.Text(jobs.StartedText(value))}, nil
+	}
 	var t transcript
 	stdout, stderr := value.Get("stdout"), value.Get("stderr")
 	t.stream(stdout)

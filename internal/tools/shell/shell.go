@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -16,6 +15,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/schema"
 	"github.com/dsh-acp/dsh-acp/internal/tools"
+	"github.com/dsh-acp/dsh-acp/internal/tools/jobs"
 )
 
 const (
@@ -46,6 +46,8 @@ type Options struct {
 	// Confine, if set, chooses how the command of a call is confined. An error
 	// fails the call: nothing runs without the confinement it should have.
 	Confine func(*registry.Execution) (proc.Wrapper, error)
+	// Jobs keeps commands that run in the background. nil offers none.
+	Jobs *jobs.Manager
 	// Escalation lets the model ask for a wider mode for one call: a policy
 	// reads the parameters that it adds.
 	Escalation bool
@@ -107,15 +109,18 @@ func (s *Shell) Definition() registry.Definition {
 		schema.Optional("timeoutMs", schema.Number("Milliseconds after which the command is ended; at most 600000.")),
 		schema.Optional("workdir", schema.String("The directory to run in; relative to the session's.")),
 	}
+	if s.opts.Jobs != nil {
+		params = append(params, schema.Optional("run_in_background", schema.Boolean("Start the command and go on; task_output reads what it prints.")))
+	}
 	if s.opts.Escalation {
 		params = append(params, tools.EscalationParams()...)
 	}
 	return registry.Definition{
 		Name:        "bash",
-		Description: strings.TrimSpace(description),
+		Description: s.description(),
 		Parameters:  params,
 		Output: registry.Output{
-			Schema:           outputSchema(),
+			Schema:           s.outputSchema(),
 			Render:           render,
 			PresentationMeta: presentationMeta,
 		},
@@ -125,8 +130,8 @@ func (s *Shell) Definition() registry.Definition {
 	}
 }
 
-// outputSchema describes the value of a command that ran in the foreground.
-func outputSchema() jsonvalue.Value {
+// outputSchema describes the value of a call.
+func (s *Shell) outputSchema() jsonvalue.Value {
 	stream := func(of string) schema.Spec {
 		return schema.ClosedObject("What the command wrote to "+of+".",
 			schema.Required("text", schema.String("The text; long output lacks its middle.")),
@@ -137,7 +142,7 @@ func outputSchema() jsonvalue.Value {
 	orNull := func(description string, s schema.Spec) schema.Spec {
 		return schema.OneOf(description, s, schema.Null(""))
 	}
-	v, err := schema.ClosedObject("",
+	foreground := schema.ClosedObject("A command that has ended.",
 		schema.Required("kind", schema.String("").WithConst("foreground")),
 		schema.Required("exitCode", orNull("The exit status, null when a signal ended the command.", schema.Integer(""))),
 		schema.Required("signal", orNull("The signal that ended the command, such as SIGTERM.", schema.String(""))),
@@ -146,7 +151,11 @@ func outputSchema() jsonvalue.Value {
 		schema.Required("timeoutMs", schema.Number("The time limit in milliseconds.")),
 		schema.Required("stdout", stream("stdout")),
 		schema.Required("stderr", stream("stderr")),
-	).JSONSchema()
+	)
+	if s.opts.Jobs != nil {
+		foreground = schema.OneOf("", foreground, jobs.StartedSchema())
+	}
+	v, err := foreground.JSONSchema()
 	if err != nil {
 		panic("shell: the output schema is wrong: " + err.Error()) // a literal; tests build it
 	}
