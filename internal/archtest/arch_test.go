@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"internal/fileuri":   {},
 	// Everybody may use it: it is the regexp package with another start.
 	"internal/lazyregexp": {},
+	"internal/filelock":   {},
 
 	// Processes and confinement decide nothing.
 	"internal/proc":    {},
@@ -48,15 +49,15 @@ var arrows = map[string][]string{
 	"internal/model":        {"internal/jsonvalue", "internal/content"},
 	"internal/model/replay": {"internal/model", "internal/session", "internal/jsonvalue", "internal/content"},
 	"internal/model/local":  {"internal/model", "internal/jsonvalue", "internal/content"},
-	"internal/session":      {"internal/model", "internal/jsonvalue", "internal/content"},
 	"internal/compact":      {"internal/session", "internal/model", "internal/jsonvalue", "internal/content"},
+	"internal/session":      {"internal/model", "internal/jsonvalue", "internal/content", "internal/filelock"},
 	"internal/codemode":     {"internal/pipeline", "internal/registry", "internal/schema", "internal/cards", "internal/content", "internal/jsonvalue"},
 	// The runner is the seam to the worker process.
 	"internal/codemode/runner": {"internal/codemode", "internal/proc", "internal/sandbox", "internal/jsonvalue"},
 	"internal/codemode/wire":   {"internal/jsonvalue"},
 
 	// What listens on the pipeline or brings tools to it.
-	"internal/policy":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/jsonvalue"},
+	"internal/policy":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/jsonvalue", "internal/filelock"},
 	"internal/policy/shell": {},
 	"internal/workspace":    {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue", "internal/textfile"},
 	"internal/repeat":       {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
