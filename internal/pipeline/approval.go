@@ -27,6 +27,14 @@ type ApprovalRequest struct {
 	Tool *registry.Tool
 	// Reason is why approval is wanted, for the person only (rule R5.11).
 	Reason string
+	// Again judges the call once more, as whoever wanted the approval sees it
+	// now: an allowance answers the question, and so does a denial. nil when only
+	// the person can answer.
+	Again func() Decision
+	// Sent, if not nil, is to be called once the question has been put, so that
+	// the next one can follow it in order. The return of RequestApproval counts
+	// as that too.
+	Sent func()
 }
 
 // Approver asks a person. RequestApproval blocks until there is an answer and
@@ -60,6 +68,11 @@ func (pd *Pending) resolveAsk(d Decision) (r *Result, skipPost bool) {
 	case AllowedOnce:
 		return nil, false
 	case Rejected:
+		if d.again != nil {
+			if now := pd.p.judgeAgain(name, *d.again); now.IsDeny() { // it says for how long
+				return denied(now.reason), false
+			}
+		}
 		return denied(`the user rejected tool "` + name + `"`), false
 	case Cancelled:
 		if pd.ctx.Err() != nil {
@@ -73,10 +86,20 @@ func (pd *Pending) resolveAsk(d Decision) (r *Result, skipPost bool) {
 }
 
 func (pd *Pending) requestApproval(d Decision) (outcome ApprovalOutcome, err error) {
+	req := ApprovalRequest{Execution: pd.exec, Tool: pd.tool, Reason: d.reason}
+	if d.again != nil {
+		req.Again = func() Decision { return pd.p.judgeAgain(pd.exec.Name(), *d.again) }
+	}
+	return pd.p.RequestApproval(pd.ctx, req)
+}
+
+// judgeAgain contains a panic: what cannot be judged stays asked.
+func (p *Pipeline) judgeAgain(tool string, f func() Decision) (d Decision) {
 	defer func() {
 		if v := recover(); v != nil {
-			outcome, err = "", pd.p.panicked("the approval service", pd.exec.Name(), v)
+			_ = p.panicked("a tools/pre-execute listener that judges again", tool, v) // logged
+			d = Ask("")
 		}
 	}()
-	return pd.p.approver.RequestApproval(pd.ctx, ApprovalRequest{Execution: pd.exec, Tool: pd.tool, Reason: d.reason})
+	return f()
 }

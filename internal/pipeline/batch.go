@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
@@ -52,7 +53,9 @@ func (p *Pipeline) classify(call Call, args jsonvalue.Value) bool {
 // RunBatch runs the calls of one assistant message (specification 13).
 // Calls that may overlap run in a rolling pool, others alone; each is announced
 // and prepared in the message's order, and only bodies overlap. Results are made
-// final and logged in the message's order, whatever ends first.
+// final and logged in the message's order, whatever ends first. Where several
+// calls are foreseen to need approval, their questions are put together before
+// anything runs, and the calls up to the last of them are announced for that.
 //
 // When ctx ends, nothing more starts, what runs is waited for, and every call
 // that did not start is logged with a result that says so. The error is the
@@ -73,9 +76,9 @@ func (p *Pipeline) RunBatch(ctx context.Context, calls []Call, sink BatchSink) (
 	if err != nil {
 		cancel()
 		b.drain()
-		return b.outcome, err
 	}
-	return b.outcome, nil
+	b.endAsking()
+	return b.outcome, err
 }
 
 type slot struct {
@@ -84,6 +87,10 @@ type slot struct {
 	argsErr error
 	pending *Pending
 	settled bool
+
+	announced bool
+	exec      *registry.Execution // the call's identity, where it was asked about ahead
+	ahead     *question           // until the call is prepared
 }
 
 type batch struct {
@@ -92,16 +99,20 @@ type batch struct {
 	logCtx    context.Context // without the cancellation: what happened is logged
 	sink      BatchSink
 	slots     []slot
-	settled   chan int // places of the bodies that ended; never blocks a sender
-	started   int      // slots[:started] are announced
-	committed int      // slots[:committed] have their result logged
-	running   int      // bodies under way
-	alone     bool     // what runs is exclusive
+	settled   chan int       // places of the bodies that ended; never blocks a sender
+	asking    sync.WaitGroup // questions that were put ahead
+	started   int            // slots[:started] are announced, perhaps more
+	committed int            // slots[:committed] have their result logged
+	running   int            // bodies under way
+	alone     bool           // what runs is exclusive
 	contexts  []registry.Context
 	outcome   BatchOutcome
 }
 
 func (b *batch) run() error {
+	if err := b.askAhead(); err != nil {
+		return err
+	}
 	for b.started < len(b.slots) && b.ctx.Err() == nil {
 		if err := b.takeSettled(); err != nil {
 			return err
@@ -133,10 +144,11 @@ func (b *batch) start(overlaps bool) error {
 	i := b.started
 	s := &b.slots[i]
 	b.started++
-	if err := b.log("the call", func() error { return b.sink.AppendCall(b.logCtx, i, s.call) }); err != nil {
+	if err := b.announce(i); err != nil {
 		return err
 	}
-	s.pending = b.p.prepare(b.ctx, s.call, s.args, s.argsErr)
+	s.pending = b.p.prepare(b.ctx, s)
+	b.over(s)
 	if s.pending.Settled() {
 		s.settled = true
 		s.pending.Dispatch() // ends its token; nothing runs
@@ -149,6 +161,16 @@ func (b *batch) start(overlaps bool) error {
 		s.pending.Dispatch()
 	}()
 	return nil
+}
+
+// announce logs a call, once.
+func (b *batch) announce(i int) error {
+	s := &b.slots[i]
+	if s.announced {
+		return nil
+	}
+	s.announced = true
+	return b.log("the call", func() error { return b.sink.AppendCall(b.logCtx, i, s.call) })
 }
 
 // takeSettled commits what has ended meanwhile, without waiting.
@@ -197,10 +219,11 @@ func (b *batch) commitReady() error {
 // any stage (rule R13.7), then the contexts (rule R13.6).
 func (b *batch) finish() error {
 	b.outcome.Cancelled = b.ctx.Err() != nil
+	b.endAsking() // before the results that end the calls
 	for ; b.started < len(b.slots); b.started++ {
 		i := b.started
 		call := b.slots[i].call
-		if err := b.log("the call", func() error { return b.sink.AppendCall(b.logCtx, i, call) }); err != nil {
+		if err := b.announce(i); err != nil {
 			return err
 		}
 		if err := b.log("the result", func() error {

@@ -78,6 +78,10 @@ func (c *Call) arguments() (jsonvalue.Value, error) {
 	return c.Arguments, checkArguments(c.Arguments)
 }
 
+func (c *Call) spec(args jsonvalue.Value) registry.ExecutionSpec {
+	return registry.ExecutionSpec{CallID: c.ID, Name: c.Name, Arguments: args, Agent: c.Agent, Parent: c.Parent}
+}
+
 // Pending is a call between its stages: [Pipeline.Prepare] has decided whether
 // it may run, Dispatch runs it, Commit makes its result final. A scheduler
 // overlaps only the Dispatch of several calls (rule R13.4).

@@ -23,6 +23,7 @@ type Decision struct {
 	kind      decisionKind
 	reason    string
 	hasReason bool
+	again     *func() Decision // a pointer, so that decisions can be compared
 }
 
 // Allow lets the call go on; guards may still deny it (rule R5.8).
@@ -35,6 +36,15 @@ func Deny(reason string) Decision { return Decision{kind: deny, reason: reason, 
 // there is nobody to ask it becomes the reason of the denial (specification 5.3,
 // rule R5.11).
 func Ask(reason string) Decision { return Decision{kind: ask, reason: reason, hasReason: reason != ""} }
+
+// Again gives an ask the way to judge the call once more, because a sibling's
+// answer may have settled it meanwhile. f must be pure and quick; what it says
+// counts as the listener's own word. An ask without it is only answered by the
+// person (an addition to rule R5.11).
+func (d Decision) Again(f func() Decision) Decision {
+	d.again = &f
+	return d
+}
 
 // IsAllow reports whether d lets the call go on (rule R5.8).
 func (d Decision) IsAllow() bool { return d.kind == allow }

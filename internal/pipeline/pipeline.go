@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
@@ -43,6 +44,9 @@ type Pipeline struct {
 	around  registry.Listeners[ExecFunc]
 	post    registry.Listeners[PostFunc]
 	observe registry.Listeners[ObserverFunc]
+
+	foresee registry.Listeners[ForeseeFunc]
+	ahead   sync.Map // registry.Token → *question that was put ahead of its call's turn
 }
 
 // New returns a pipeline for the tools of reg. It fails on a negative cap (rule R13.3).

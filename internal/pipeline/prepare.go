@@ -12,20 +12,24 @@ import (
 // settled, and never nil (rules R5.1 to R5.18).
 func (p *Pipeline) Prepare(ctx context.Context, call Call) *Pending {
 	args, argsErr := call.arguments()
-	return p.prepare(ctx, call, args, argsErr)
+	return p.prepare(ctx, &slot{call: call, args: args, argsErr: argsErr})
 }
 
-func (p *Pipeline) prepare(ctx context.Context, call Call, args jsonvalue.Value, argsErr error) *Pending {
+func (p *Pipeline) prepare(ctx context.Context, s *slot) *Pending {
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	call, args, argsErr := s.call, s.args, s.argsErr
 	pd := &Pending{p: p, ctx: ctx, call: call}
 	if argsErr != nil {
 		args = jsonvalue.Value{}
 	}
-	exec, tokenErr := p.reg.Begin(registry.ExecutionSpec{
-		CallID: call.ID, Name: call.Name, Arguments: args, Agent: call.Agent, Parent: call.Parent,
-	})
+	exec, tokenErr := s.exec, error(nil)
+	if exec == nil {
+		exec, tokenErr = p.reg.Begin(call.spec(args))
+	} else if !call.Parent.IsZero() && !p.reg.Running(call.Parent) {
+		_, tokenErr = p.reg.Begin(call.spec(args)) // says so
+	}
 	pd.exec = exec
 	pd.scope = p.scopeOf(call.Agent)
 	tool, mode := pd.scope.Resolve(call.Name, exec.Nested())
@@ -44,7 +48,7 @@ func (p *Pipeline) prepare(ctx context.Context, call Call, args jsonvalue.Value,
 		pd.finalizer = nil
 		pd.settle(failed(collapsed(call.Name)), true)
 	default:
-		pd.policy()
+		pd.policy(s.ahead)
 	}
 	return pd
 }
@@ -69,7 +73,7 @@ func (p *Pipeline) scopeOf(a registry.Agent) (s *registry.Scope) {
 
 // policy asks listeners, then a person if they want it, then guards. Only an
 // allowance is overruled by a cancellation; a denial stands (rule R5.10).
-func (pd *Pending) policy() {
+func (pd *Pending) policy(q *question) {
 	d, err := pd.p.runPre(pd.ctx, pd.exec, pd.p.pre.For(pd.scope))
 	if err != nil {
 		pd.settle(failed(err), true) // rule R5.9
@@ -77,6 +81,11 @@ func (pd *Pending) policy() {
 	}
 	switch d.kind {
 	case allow:
+		// What was asked ahead needs no answer any more. One that has come counts.
+		if q != nil && q.withdraw() == Rejected {
+			pd.settle(denied(`the user rejected tool "`+pd.exec.Name()+`"`), false)
+			return
+		}
 	case deny:
 		pd.settle(denied(d.reason), false)
 		return
