@@ -65,6 +65,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	r := &report{out: e.stdout}
 	r.ok("program", "dsh-acp %s", versionString())
 	checkConfig(r, cfg)
+	checkGrants(r, cfg)
 	app.checkModel(ctx, r)
 	checkSessions(r, cfg)
 	if path, err := exec.LookPath("bash"); err != nil {

@@ -12,11 +12,15 @@ import (
 
 // sessionPolicy is one session's policy, and the agent's view of what may be
 // allowed for good.
-type sessionPolicy struct{ *policy.Policy }
+type sessionPolicy struct {
+	*policy.Policy
+	preferProject bool // "always" means the project where an editor shows one such option
+}
 
 // installPolicy puts the configured presets and rules before the calls that a
-// session's scope sees.
-func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope, describe func(string) (policy.Tool, bool)) (sessionPolicy, error) {
+// session's scope sees. grants is what was answered for longer than once: a
+// session that another one starts gets that one's.
+func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope, describe func(string) (policy.Tool, bool), grants *policy.Grants) (sessionPolicy, error) {
 	preset, err := policy.ParsePreset(cfg.Permissions.Preset)
 	if err != nil {
 		return sessionPolicy{}, err
@@ -27,7 +31,7 @@ func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.
 	}
 	p, err := policy.New(policy.Config{
 		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home, Describe: describe,
-		Approver: approver(),
+		Approver: pipe, Grants: grants,
 	})
 	if err != nil {
 		return sessionPolicy{}, err
@@ -36,7 +40,7 @@ func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.
 	if _, err := p.Install(pipe, scope); err != nil {
 		return sessionPolicy{}, err
 	}
-	return sessionPolicy{p}, nil
+	return sessionPolicy{Policy: p, preferProject: cfg.Permissions.Remember == string(policy.ThisProject)}, nil
 }
 
 func policyRules(in []config.Rule) []policy.Rule {
@@ -45,19 +49,6 @@ func policyRules(in []config.Rule) []policy.Rule {
 		out[i] = policy.Rule{Tool: r.Tool, Match: r.Match, Decision: r.Decision, Reason: r.Reason, Origin: r.Origin}
 	}
 	return out
-}
-
-// Offer says what an "always" answer to this call would cover.
-func (p sessionPolicy) Offer(exec *registry.Execution) (string, bool) {
-	g, ok := p.GrantFor(exec)
-	return g.Label, ok
-}
-
-// Remember records an "always" answer for the session.
-func (p sessionPolicy) Remember(exec *registry.Execution) {
-	if g, ok := p.GrantFor(exec); ok {
-		p.Grants().Remember(g)
-	}
 }
 
 // switchable is a policy as the user may switch it.
@@ -78,6 +69,9 @@ var presets = []agent.Preset{
 		Description: "Full file access without approval prompts.",
 	},
 }
+
+// Rules are the user's rules, then those of the workspace.
+func (s switchable) Rules() []string { return s.Policy.Rules() }
 
 // Presets lists what can be chosen.
 func (switchable) Presets() []agent.Preset { return presets }

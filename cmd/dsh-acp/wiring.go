@@ -44,6 +44,7 @@ type app struct {
 	delegates *delegate.Manager
 	codeMode  codeMode
 	mcp       mcpSessions
+	projects  projects // what was allowed for each project
 
 	key         *credentials.Source // of the model's key
 	provider    model.Provider
@@ -152,7 +153,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
 	servers := a.prepareMCP(cfg, log, scope, p)
-	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers))
+	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers), a.grantsOf(cfg, log))
 	if err == nil {
 		err = a.installWorkspace(cfg, log, scope, p.AdditionalDirectories)
 	}
@@ -174,7 +175,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
 			AdditionalDirectories: p.AdditionalDirectories,
 			Asker:                 p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
-			Catalogue: a.catalogue, Permissions: switchable(pol), PresentTools: present,
+			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
 			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,

@@ -29,7 +29,7 @@ type CommandAnswer struct {
 
 // builtinCommands are the bridge's own, one a file.
 func builtinCommands() []Command {
-	return []Command{planCommand(), modelCommand(), toolsCommand(), statusCommand(), compactCommand()}
+	return []Command{planCommand(), permissionsCommand(), modelCommand(), toolsCommand(), statusCommand(), compactCommand()}
 }
 
 // CommandBackend is implemented by a Backend that has commands of its own.

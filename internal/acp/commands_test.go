@@ -77,7 +77,7 @@ func TestCommandsOfTheBackend(t *testing.T) {
 			t.Errorf("the wrong %s counts", c.Name)
 		}
 	}
-	if want := []string{"plan", "model", "tools", "status", "compact", "own", "fails", "waits", "say"}; !slices.Equal(names, want) {
+	if want := []string{"plan", "permissions", "model", "tools", "status", "compact", "own", "fails", "waits", "say"}; !slices.Equal(names, want) {
 		t.Errorf("advertised %q", names)
 	}
 	for prompt, want := range map[string]string{

@@ -27,6 +27,7 @@ type liveSession struct {
 	done   chan struct{} // closed when its goroutine has ended and its log is closed
 
 	forms       bool     // the client shows forms
+	scopes      bool     // the client tells permission options of one kind apart
 	showNotices bool     // the client shows notices
 	notices     *notices // what the session's parts have to say beside the log
 	additional  []string // the additional directories it was opened with
@@ -72,7 +73,7 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Compactions: caps.Compaction, Logger: srv.log,
 	}
 	l := &liveSession{
-		server: srv, agent: a, cards: opt, forms: caps.FormElicitation,
+		server: srv, agent: a, cards: opt, forms: caps.FormElicitation, scopes: caps.Meta.Bool("permission_scopes"),
 		showNotices: caps.Notices, notices: notes, additional: a.AdditionalDirectories(),
 		shownMode: modeID(a.Settings().Planning),
 		inbox:     make(chan *promptJob, maxQueuedPrompts),

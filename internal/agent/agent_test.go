@@ -380,8 +380,15 @@ func (a *asker) Ask(_ context.Context, q agent.Question) (agent.Answer, error) {
 
 type grants struct{ remembered int }
 
-func (g *grants) Offer(*registry.Execution) (string, bool) { return "always this", true }
-func (g *grants) Remember(*registry.Execution)             { g.remembered++ }
+func (g *grants) Offer(*registry.Execution) []agent.Lasting {
+	return []agent.Lasting{{Answer: agent.AnswerAllowSession, Label: "always this"}}
+}
+func (g *grants) Remember(*registry.Execution, agent.Answer) error { g.remembered++; return nil }
+func (g *grants) Changed() <-chan struct{}                         { return nil }
+func (g *grants) List() ([]agent.Remembered, error)                { return nil, nil }
+func (g *grants) Revoke(agent.Remembered) error                    { return nil }
+func (g *grants) Keep(agent.Remembered) error                      { return nil }
+func (g *grants) SavedIn() string                                  { return "" }
 
 func TestApproval(t *testing.T) {
 	for _, tt := range []struct {
@@ -393,7 +400,7 @@ func TestApproval(t *testing.T) {
 		remember int
 	}{
 		{"once", &asker{answer: agent.AnswerAllowOnce}, false, "allowed-once", 1, 0},
-		{"always", &asker{answer: agent.AnswerAllowAlways}, false, "allowed-once", 1, 1},
+		{"always", &asker{answer: agent.AnswerAllowSession}, false, "allowed-once", 1, 1},
 		{"no", &asker{answer: agent.AnswerReject}, false, "rejected", 0, 0},
 		{"dismissed", &asker{answer: agent.AnswerCancelled}, false, "cancelled", 0, 0},
 		{"nobody there", &asker{answer: agent.AnswerUnavailable}, false, "unavailable", 0, 0},
@@ -406,7 +413,7 @@ func TestApproval(t *testing.T) {
 			w := newWorld(t, agent.Config{Asker: tt.asker, Grants: g, NeverAsk: func() bool { return tt.never }},
 				callsTools(model.FinishToolCalls, "a", "echo", "{}"), says("done"))
 			if _, err := w.pipe.OnPreExecute(w.s.Scope(), func(context.Context, *registry.Execution, pipeline.PreNext) (pipeline.Decision, error) {
-				return pipeline.Ask("it might echo"), nil
+				return pipeline.Ask("it might echo").Again(func() pipeline.Decision { return pipeline.Ask("") }), nil
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -431,11 +438,11 @@ func TestApproval(t *testing.T) {
 // The person's answer comes too late when the turn was cancelled meanwhile.
 func TestALateYesChangesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &asker{answer: agent.AnswerAllowAlways, before: cancel}
+	a := &asker{answer: agent.AnswerAllowSession, before: cancel}
 	g := &grants{}
 	w := newWorld(t, agent.Config{Asker: a, Grants: g}, callsTools(model.FinishToolCalls, "a", "echo", "{}"))
 	if _, err := w.pipe.OnPreExecute(w.s.Scope(), func(context.Context, *registry.Execution, pipeline.PreNext) (pipeline.Decision, error) {
-		return pipeline.Ask(""), nil
+		return pipeline.Ask("").Again(func() pipeline.Decision { return pipeline.Ask("") }), nil
 	}); err != nil {
 		t.Fatal(err)
 	}

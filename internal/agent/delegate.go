@@ -114,3 +114,4 @@ func (i inherited) Presets() []Preset      { return i.of.Presets() }
 func (i inherited) Preset() string         { return i.of.Preset() }
 func (i inherited) SetPreset(string) error { return nil }
 func (i inherited) SetPlanning(bool)       {}
+func (i inherited) Rules() []string        { return i.of.Rules() }

@@ -34,6 +34,8 @@ type Permissions interface {
 	SetPreset(name string) error
 	// SetPlanning switches what may change something off and on again.
 	SetPlanning(on bool)
+	// Rules are the configured rules, one a line, for people.
+	Rules() []string
 }
 
 // Settings are what the user chose for a session: what holds from the next step
@@ -96,6 +98,18 @@ func (s *Session) Presets() []Preset {
 	}
 	return s.cfg.Permissions.Presets()
 }
+
+// PermissionRules are the rules that decide before the preset, for people.
+func (s *Session) PermissionRules() []string {
+	if s.cfg.Permissions == nil {
+		return nil
+	}
+	return s.cfg.Permissions.Rules()
+}
+
+// Grants is what was answered for longer than once; nil when nothing is
+// remembered.
+func (s *Session) Grants() Grants { return s.cfg.Grants }
 
 // Models lists the models that can be chosen, as far as they are known. The
 // current one is always among them.

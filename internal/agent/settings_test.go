@@ -30,7 +30,8 @@ func (*switches) Presets() []agent.Preset {
 		{Name: "free", Sandbox: "full", Approval: "never"},
 	}
 }
-func (s *switches) Preset() string { s.mu.Lock(); defer s.mu.Unlock(); return s.preset }
+func (s *switches) Rules() []string { return nil }
+func (s *switches) Preset() string  { s.mu.Lock(); defer s.mu.Unlock(); return s.preset }
 func (s *switches) SetPreset(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

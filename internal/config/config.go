@@ -81,6 +81,9 @@ type Tools struct {
 // Permissions is what may happen without asking.
 type Permissions struct {
 	Preset string // one of Presets
+	// Remember is how long "allow always" lasts where there is one such answer;
+	// one of Lifetimes.
+	Remember string
 	// Rules are the user's: the first that matches decides.
 	Rules []Rule
 	// Restrictions come from the workspace file. They hold beside Rules, and of
@@ -164,6 +167,7 @@ var (
 	Providers = []string{"deepseek", "openai", "anthropic", "replay", "local"}
 	ToolModes = []string{"native", "code", "both"}
 	Presets   = []string{"read-only", "workspace-write", "danger-full-access"} // from strict to free
+	Lifetimes = []string{"session", "project"}
 	Decisions = []string{"allow", "ask", "deny"}
 	// Switches turn something on and off.
 	Switches = []string{"on", "off"}
@@ -180,7 +184,7 @@ func defaults() Config {
 		Model:       Model{Provider: "deepseek", Images: "auto"},
 		Compaction:  Compaction{Auto: "on", Threshold: 80},
 		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000, MaxBackgroundTasks: 16},
-		Permissions: Permissions{Preset: "workspace-write"},
+		Permissions: Permissions{Preset: "workspace-write", Remember: "session"},
 		CodeMode: CodeMode{
 			Compute: 60 * time.Second, Wall: 600 * time.Second,
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,

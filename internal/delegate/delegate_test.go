@@ -190,7 +190,7 @@ func TestGrantsAreShared(t *testing.T) {
 	g := &grants{}
 	w := newWorld(t, limits, agent.Config{
 		Grants: g,
-		Asker:  askFunc(func(context.Context, agent.Question) (agent.Answer, error) { return agent.AnswerAllowAlways, nil }),
+		Asker:  askFunc(func(context.Context, agent.Question) (agent.Answer, error) { return agent.AnswerAllowSession, nil }),
 	}, func(_ context.Context, req model.Request) reply {
 		switch text, n := prompt(req); {
 		case text == "go" && n == 0:
@@ -207,10 +207,21 @@ func TestGrantsAreShared(t *testing.T) {
 	}
 }
 
-type grants struct{ remembered string }
+type grants struct {
+	agent.Grants
+	remembered string
+}
 
-func (g *grants) Offer(*registry.Execution) (string, bool) { return "Always", true }
-func (g *grants) Remember(exec *registry.Execution)        { g.remembered = exec.Name() }
+func (g *grants) Offer(*registry.Execution) []agent.Lasting {
+	return []agent.Lasting{{Answer: agent.AnswerAllowSession, Label: "Always"}}
+}
+
+func (g *grants) Remember(exec *registry.Execution, _ agent.Answer) error {
+	g.remembered = exec.Name()
+	return nil
+}
+
+func (g *grants) Changed() <-chan struct{} { return nil }
 
 // A fork knows the conversation up to the step with its call; a fresh subagent
 // knows its task alone.
@@ -573,6 +584,7 @@ type permissions struct {
 	preset   string
 }
 
+func (p *permissions) Rules() []string { return nil }
 func (p *permissions) Presets() []agent.Preset {
 	return []agent.Preset{{Name: "careful", Sandbox: "s", Approval: "ask"}, {Name: "free", Sandbox: "f", Approval: "never"}}
 }

@@ -172,7 +172,7 @@ func newWorld(t *testing.T, l delegate.Limits, cfg agent.Config, think func(ctx 
 	scope := global.Child("root")
 	_, err = w.pipe.OnPreExecute(scope, func(ctx context.Context, exec *registry.Execution, next pipeline.PreNext) (pipeline.Decision, error) {
 		if exec.Name() == "danger" {
-			return pipeline.Ask("it is dangerous"), nil
+			return pipeline.Ask("it is dangerous").Again(func() pipeline.Decision { return pipeline.Ask("") }), nil
 		}
 		return next(ctx)
 	})

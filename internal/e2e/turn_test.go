@@ -84,7 +84,7 @@ func TestPermissionAnswers(t *testing.T) {
 		{"allowed once", "allow_once", "end_turn", "completed", "from the shell"},
 		{"rejected", "reject_once", "end_turn", "failed", `the user rejected tool "bash"`},
 		{"dismissed stops the turn", "cancelled", "cancelled", "failed", "Error: "},
-		{"an unknown option grants nothing", "no-such-option", "end_turn", "failed", `the user rejected tool "bash"`},
+		{"an unknown option grants nothing", "no-such-option", "end_turn", "failed", `tool "bash" was not run: the permission request got no usable answer (`},
 		{"the client cannot ask", "error", "end_turn", "failed", `tool "bash" requires approval, but no approval channel is available`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,8 +149,9 @@ func TestCancelWhileAskedAsksNothingMoreAndALateAnswerChangesNothing(t *testing.
 	c.permit = func(p json.RawMessage) string { asked <- p; return "" }
 	s := c.open(nil)
 	id := c.request("session/prompt", textPrompt(s,
-		tool("bash", map[string]any{"command": "touch one", "description": "x"})+"\n"+tool("bash", map[string]any{"command": "touch two", "description": "x"})))
+		tool("write", map[string]any{"file_path": "one", "content": "x"})+"\n"+tool("write", map[string]any{"file_path": "two", "content": "x"})))
 	<-asked
+	<-asked // both go out together
 	c.notify("session/cancel", map[string]any{"sessionId": s})
 	if stop := stopReason(c.reply(id)); stop != "cancelled" {
 		t.Errorf("stop %q", stop)

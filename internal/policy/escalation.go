@@ -22,6 +22,11 @@ type escalation struct {
 
 func (e escalation) wanted() bool { return e.mode != "" }
 
+// question is what the person is asked.
+func (e escalation) question() string {
+	return fmt.Sprintf("escalate sandbox to %s: %s", e.mode, e.justification)
+}
+
 // escalates says whether calls of the tool can be escalated: those that a
 // sandbox would confine.
 func (t Tool) escalates() bool { return t.Class == Edit || t.Class == Execute }
@@ -74,7 +79,7 @@ func (p *Policy) escalate(ctx context.Context, exec *registry.Execution, e escal
 	}
 	tool, _ := exec.Agent().Scope().Get(exec.Name())
 	outcome, err := p.approver.RequestApproval(ctx, pipeline.ApprovalRequest{
-		Execution: exec, Tool: tool, Reason: fmt.Sprintf("escalate sandbox to %s: %s", e.mode, e.justification),
+		Execution: exec, Tool: tool, Reason: e.question(),
 	})
 	if err != nil {
 		return pipeline.Decision{}, err

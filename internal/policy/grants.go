@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,16 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-// Grant is what "allow always" covers for one call.
+// Lifetime says for how long an answer is remembered.
+type Lifetime string
+
+// The lifetimes of remembered answers. One that is for once is not remembered.
+const (
+	ThisSession Lifetime = "session"
+	ThisProject Lifetime = "project"
+)
+
+// Grant is what "always" covers for one call.
 type Grant struct {
 	// Key identifies what is covered. It is opaque, and may stand for several
 	// commands of one line.
@@ -23,69 +33,273 @@ type Grant struct {
 
 // Granted is one remembered answer.
 type Granted struct {
-	Key   string // of one command or tool
-	Label string // "git push"
-	At    time.Time
+	// Key is what was answered about: one command or tool. A rejection may be
+	// about several together, and then covers calls that contain all of them.
+	Key      string
+	Label    string // "git push"
+	Rejected bool
+	Lifetime Lifetime
+	At       time.Time
+	Session  string // the session in which the answer was given; "" when unknown
+	// Number is the same at every listing by one Grants, and no other entry's.
+	Number int
 }
 
-// Grants remembers what a person allowed for the session. The zero value is
-// not usable; it is safe for concurrent use.
+func (x Granted) sameAs(y Granted) bool {
+	return x.Key == y.Key && x.Rejected == y.Rejected && x.Lifetime == y.Lifetime
+}
+
+// Grants remembers what a person allowed or rejected for longer than once. There
+// is one for each session that a person has open; the sessions that it starts
+// by itself share it, and the calls of programs are asked about through it like
+// any other. It is safe for concurrent use.
 type Grants struct {
+	opt     GrantsOptions
+	changed *broadcast
+
 	mu   sync.Mutex
-	list []Granted
+	list []Granted // of the session
+	// numbers are those of every entry that was ever listed.
+	numbers map[numbered]int
 }
 
-// NewGrants gives an empty store.
-func NewGrants() *Grants { return &Grants{} }
+type numbered struct {
+	key      string
+	rejected bool
+	lifetime Lifetime
+}
+
+// GrantsOptions say where grants go besides the memory.
+type GrantsOptions struct {
+	// Session is the id that project grants name as their origin.
+	Session string
+	// Project keeps what is granted for the project; nil offers no such grants.
+	Project *Project
+	// Record is told of every change to what is remembered for the session, so
+	// that it can be restored; nil records nothing. Its error does not undo the
+	// change; it is returned to whoever made it.
+	Record func(change Granted, forgotten bool) error
+}
+
+// NewGrants gives an empty store for one session, kept in memory.
+func NewGrants() *Grants { return NewSessionGrants(GrantsOptions{}) }
+
+// NewSessionGrants gives an empty store for one session.
+func NewSessionGrants(opt GrantsOptions) *Grants {
+	g := &Grants{opt: opt, changed: &broadcast{}}
+	if opt.Project != nil {
+		g.changed = &opt.Project.changed // other sessions of the project, too
+	}
+	return g
+}
 
 const keySeparator = "\x00"
 
-// Remember adds a grant; calls decided from now on see it.
-func (g *Grants) Remember(grant Grant) {
+// Restore puts back what Record was told earlier. It records nothing.
+func (g *Grants) Restore(change Granted, forgotten bool) {
+	change.Lifetime = ThisSession
+	change.Label = keyLabel(change.Key)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, key := range strings.Split(grant.Key, keySeparator) {
-		if key != "" && !g.contains(key) {
-			g.list = append(g.list, Granted{Key: key, Label: keyLabel(key), At: time.Now()})
-		}
+	if forgotten {
+		g.list = slices.DeleteFunc(g.list, change.sameAs)
+	} else if change.Key != "" && !slices.ContainsFunc(g.list, change.sameAs) {
+		g.list = append(g.list, change)
 	}
 }
 
-// Forget takes back what a key of List stands for, and says whether there was any.
-func (g *Grants) Forget(key string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	before := len(g.list)
-	g.list = slices.DeleteFunc(g.list, func(x Granted) bool { return x.Key == key })
-	return len(g.list) < before
+// Remember adds a grant for the session; calls decided from now on see it.
+func (g *Grants) Remember(grant Grant) {
+	_ = g.Allow(grant, ThisSession) // in memory it is there whatever could not be recorded
 }
 
-// List gives what is remembered, oldest first.
-func (g *Grants) List() []Granted {
+// Allow remembers that a person allowed what a grant covers. Where it cannot be
+// kept for as long as wanted, it holds for the session, and the error says why.
+func (g *Grants) Allow(grant Grant, how Lifetime) error {
+	defer g.changed.fire()
+	var add []Granted
+	for _, key := range strings.Split(grant.Key, keySeparator) {
+		if key != "" {
+			add = append(add, Granted{Key: key, Label: keyLabel(key), Lifetime: how, At: time.Now(), Session: g.opt.Session})
+		}
+	}
+	if how != ThisProject {
+		return g.add(add)
+	}
+	err := errNoProject
+	if g.opt.Project != nil {
+		err = g.opt.Project.add(add)
+	}
+	if err == nil {
+		return nil
+	}
+	for i := range add {
+		add[i].Lifetime = ThisSession
+	}
+	return errors.Join(fmt.Errorf("the answer is not saved for the project and holds for this session only: %w", err), g.add(add))
+}
+
+// Reject remembers, for the session, that a person rejected what a grant covers.
+func (g *Grants) Reject(grant Grant) error {
+	defer g.changed.fire()
+	return g.add([]Granted{{Key: grant.Key, Label: keyLabel(grant.Key), Rejected: true, Lifetime: ThisSession, At: time.Now(), Session: g.opt.Session}})
+}
+
+func (g *Grants) add(add []Granted) error {
+	var errs []error
+	for _, x := range add {
+		g.mu.Lock()
+		known := slices.ContainsFunc(g.list, x.sameAs)
+		if !known {
+			g.list = append(g.list, x)
+		}
+		g.mu.Unlock()
+		if !known && g.opt.Record != nil {
+			errs = append(errs, g.opt.Record(x, false))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Keep makes a grant of the session one of the project.
+func (g *Grants) Keep(x Granted) error {
+	if x.Rejected || x.Lifetime != ThisSession {
+		return errors.New("only what was allowed for this session can be kept for the project")
+	}
+	if g.opt.Project == nil {
+		return errNoProject
+	}
+	saved := x
+	saved.Lifetime = ThisProject
+	if err := g.opt.Project.add([]Granted{saved}); err != nil {
+		return err
+	}
+	return g.Revoke(x)
+}
+
+// Revoke takes back an entry of List. One that is not there any more is no
+// error.
+func (g *Grants) Revoke(x Granted) error {
+	defer g.changed.fire()
+	if x.Lifetime == ThisProject {
+		if g.opt.Project == nil {
+			return nil
+		}
+		return g.opt.Project.remove(x)
+	}
+	g.mu.Lock()
+	before := len(g.list)
+	g.list = slices.DeleteFunc(g.list, x.sameAs)
+	gone := len(g.list) < before
+	g.mu.Unlock()
+	if gone && g.opt.Record != nil {
+		return g.opt.Record(x, true)
+	}
+	return nil
+}
+
+// List gives what is remembered: for the session, then for the project, the
+// oldest first. The error says why the project's cannot be read.
+func (g *Grants) List() (list []Granted, err error) {
+	var saved []Granted
+	if g.opt.Project != nil {
+		saved, err = g.opt.Project.List()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.list)
+	list = append(slices.Clone(g.list), saved...)
+	if g.numbers == nil {
+		g.numbers = map[numbered]int{}
+	}
+	for i, x := range list {
+		id := numbered{x.Key, x.Rejected, x.Lifetime}
+		if g.numbers[id] == 0 {
+			g.numbers[id] = len(g.numbers) + 1
+		}
+		list[i].Number = g.numbers[id]
+	}
+	return list, err
 }
+
+// Changed is closed when what is remembered changes the next time.
+func (g *Grants) Changed() <-chan struct{} { return g.changed.next() }
+
+// Project is where grants for the project are kept; nil when they are not.
+func (g *Grants) Project() *Project { return g.opt.Project }
 
 func (g *Grants) has(key string) bool {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.contains(key)
+	known := slices.ContainsFunc(g.list, func(x Granted) bool { return !x.Rejected && x.Key == key })
+	g.mu.Unlock()
+	return known || g.opt.Project != nil && g.opt.Project.has(key)
 }
 
-func (g *Grants) contains(key string) bool {
-	return slices.ContainsFunc(g.list, func(x Granted) bool { return x.Key == key })
+// rejected finds a rejection that covers a call with these keys.
+func (g *Grants) rejected(keys func() []string) (Granted, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var have []string
+	for _, x := range g.list {
+		if !x.Rejected {
+			continue
+		}
+		if have == nil {
+			have = keys()
+		}
+		all := true
+		for _, k := range strings.Split(x.Key, keySeparator) {
+			all = all && slices.Contains(have, k)
+		}
+		if all {
+			return x, true
+		}
+	}
+	return Granted{}, false
+}
+
+// broadcast tells any number of waiters that something changed.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) fire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
 }
 
 func commandKey(key string) string { return "command " + key }
 
+// keyLabel is a key, or several together, as a person reads it.
 func keyLabel(key string) string {
+	if strings.Contains(key, keySeparator) {
+		var labels []string
+		for _, k := range strings.Split(key, keySeparator) {
+			labels = append(labels, keyLabel(k))
+		}
+		return strings.Join(labels, ", ")
+	}
 	kind, rest, _ := strings.Cut(key, " ")
 	switch kind {
 	case "command":
 		return shell.KeyLabel(rest)
 	case "workspace":
 		return rest + " in this workspace"
+	case "line":
+		return "exactly " + rest
 	}
 	return rest
 }
@@ -148,6 +362,44 @@ func delicate(rel string) bool {
 	return false
 }
 
+// Offer is what may be remembered of the answer to a question. A Grant whose
+// Key is empty cannot be offered.
+type Offer struct {
+	AllowSession  Grant
+	AllowProject  Grant
+	RejectSession Grant
+}
+
+// OfferFor says what may be remembered of the answer to a call that asks.
+// Nothing that would not stop the question is offered.
+func (p *Policy) OfferFor(exec *registry.Execution) Offer { return p.OfferForCall(callOf(exec)) }
+
+// OfferForCall is OfferFor for a call that is not in the pipeline.
+func (p *Policy) OfferForCall(c Call) (o Offer) {
+	if e, err := escalationOf(c.Arguments); err != nil || e.wanted() {
+		return o // an escalation is for one run
+	}
+	tool := p.tool(c.Tool)
+	label := func(key string) string {
+		if tool.Remote != "" {
+			return shorten(tool.Remote)
+		}
+		return shorten(keyLabel(key))
+	}
+	s := subjectOf(tool, c)
+	if keys := p.missing(s, c); keys != nil {
+		key := strings.Join(keys, keySeparator)
+		o.AllowSession = Grant{Key: key, Label: fmt.Sprintf("Allow always: %s (this session)", label(key))}
+		if p.grants.Project() != nil {
+			o.AllowProject = Grant{Key: key, Label: fmt.Sprintf("Allow always: %s (this project)", label(key))}
+		}
+	}
+	if key := s.rejection(c.Tool, p.grants.has); key != "" {
+		o.RejectSession = Grant{Key: key, Label: fmt.Sprintf("Reject always: %s (this session)", label(key))}
+	}
+	return o
+}
+
 // GrantFor says what "allow always (this session)" would cover for a call that
 // asks, and how to label it. ok is false when remembering would not stop the
 // question, so that the option is better not offered.
@@ -157,10 +409,13 @@ func (p *Policy) GrantFor(exec *registry.Execution) (Grant, bool) {
 
 // GrantForCall is GrantFor for a call that is not in the pipeline.
 func (p *Policy) GrantForCall(c Call) (Grant, bool) {
-	if e, err := escalationOf(c.Arguments); err != nil || e.wanted() {
-		return Grant{}, false // an escalation is for one run
-	}
-	s := subjectOf(p.tool(c.Tool), c)
+	g := p.OfferForCall(c).AllowSession
+	return g, g.Key != ""
+}
+
+// missing gives the keys that would let the call pass if they were granted too;
+// nil when no grant can.
+func (p *Policy) missing(s subject, c Call) []string {
 	var missing []string
 	if s.kind == Shell && s.line != nil {
 		// Commands that a rule allows already need no grant, and may be ones
@@ -170,30 +425,72 @@ func (p *Policy) GrantForCall(c Call) (Grant, bool) {
 		missing = keys
 	}
 	if len(missing) == 0 {
-		return Grant{}, false
+		return nil
 	}
 	with := func(key string) bool { return slices.Contains(missing, key) || p.grants.has(key) }
 	if !p.decide(c, with).IsAllow() {
-		return Grant{}, false
+		return nil
 	}
-	labels := make([]string, len(missing))
-	for i, k := range missing {
-		labels[i] = keyLabel(k)
-		if t := p.tool(c.Tool); t.Remote != "" {
-			labels[i] = t.Remote
+	return missing
+}
+
+// rejection is the key of what "reject always" covers: the commands that were
+// not granted, together, where they have keys; else exactly this line.
+func (s subject) rejection(tool string, granted func(string) bool) string {
+	keys, ok := s.keys(tool)
+	if ok {
+		if fresh := slices.DeleteFunc(slices.Clone(keys), granted); len(fresh) > 0 {
+			return strings.Join(fresh, keySeparator)
 		}
 	}
-	label := strings.Join(labels, ", ")
+	if s.kind == Shell && s.line != nil {
+		return s.exactLine()
+	}
+	return strings.Join(keys, keySeparator)
+}
+
+// maxExactLine bounds the text of a line that is remembered whole, in bytes.
+const maxExactLine = 4 << 10
+
+func (s subject) exactLine() string {
+	text := strings.TrimSpace(s.text)
+	if text == "" || len(text) > maxExactLine || strings.Contains(text, keySeparator) {
+		return ""
+	}
+	return "line " + text
+}
+
+// rejectable gives every key by which a rejection may cover the call. Unlike
+// for a grant, what a command cannot be vouched for does not matter: it is
+// enough that the line contains what was rejected.
+func (s subject) rejectable(tool string) []string {
+	keys, _ := s.keys(tool)
+	if s.kind != Shell || s.line == nil {
+		return keys
+	}
+	keys = nil
+	for _, c := range s.line.Commands {
+		if key, ok := c.GrantKey(); ok && !c.Hidden {
+			keys = append(keys, commandKey(key))
+		}
+	}
+	if line := s.exactLine(); line != "" {
+		keys = append(keys, line)
+	}
+	return keys
+}
+
+// shorten makes a label fit a button.
+func shorten(label string) string {
 	if r := []rune(label); len(r) > 80 {
 		label = string(r[:79]) + "…"
 	}
-	label = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
 		}
 		return r
 	}, label)
-	return Grant{Key: strings.Join(missing, keySeparator), Label: fmt.Sprintf("Allow always: %s (this session)", label)}, true
 }
 
 func (p *Policy) missingKeys(s subject, tool string) []string {

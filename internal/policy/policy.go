@@ -165,13 +165,20 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 		unlisten()
 		return nil, err
 	}
-	unobserve, err := pipe.OnResult(scope, func(exec *registry.Execution, _ *registry.Result) { p.escalated.forget(exec) })
+	unforesee, err := pipe.OnForesee(scope, p.foresee)
 	if err != nil {
 		unguard()
 		unlisten()
 		return nil, err
 	}
-	return func() { unobserve(); unguard(); unlisten() }, nil
+	unobserve, err := pipe.OnResult(scope, func(exec *registry.Execution, _ *registry.Result) { p.escalated.forget(exec) })
+	if err != nil {
+		unforesee()
+		unguard()
+		unlisten()
+		return nil, err
+	}
+	return func() { unobserve(); unforesee(); unguard(); unlisten() }, nil
 }
 
 // listen answers with the stricter of the policy's decision and that of the
@@ -192,7 +199,7 @@ func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipe
 	if !theirs.IsAllow() {
 		return theirs, nil
 	}
-	return mine, nil
+	return p.revisable(mine, exec), nil
 }
 
 // Decide says what the policy thinks of a call. It changes nothing.
@@ -227,6 +234,9 @@ func (p *Policy) DecideCall(c Call) pipeline.Decision { return p.decide(c, p.gra
 func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision {
 	tool := p.tool(c.Tool)
 	s := subjectOf(tool, c)
+	if x, ok := p.grants.rejected(func() []string { return s.rejectable(c.Tool) }); ok {
+		return pipeline.Deny(x.denial())
+	}
 	preset := p.Preset()
 	if p.Planning() {
 		if reason := planDenial(tool.Class, s, c.Tool, preset); reason != "" && !tool.readsOnly() {

@@ -17,6 +17,7 @@ import (
 type subject struct {
 	kind  Subject
 	line  *shell.Line // of Shell; nil when the argument is no text
+	text  string      // of Shell: what line was parsed from
 	paths []target    // of Path: the path as given, and where symbolic links lead
 	texts []string    // of NoSubject
 }
@@ -34,7 +35,7 @@ func subjectOf(t Tool, c Call) subject {
 	switch t.Subject {
 	case Shell:
 		if text, ok := c.Arguments.Get(t.Argument).Str(); ok {
-			s.line = shell.Parse(text)
+			s.line, s.text = shell.Parse(text), text
 		}
 	case Path:
 		path, ok := c.Arguments.Get(t.Argument).Str()

@@ -42,6 +42,9 @@ type RequestPermission struct {
 	ToolCall  ToolCallUpdate         `json:"toolCall"`
 	Options   List[PermissionOption] `json:"options"`
 	Meta      Meta                   `json:"_meta,omitempty"`
+	// KindsRepeat lets options share a kind, for a client that said it tells
+	// them apart by more than that.
+	KindsRepeat bool `json:"-"`
 }
 
 // NewRequestPermission asks about a call. The call has to repeat everything the
@@ -61,7 +64,7 @@ func (r RequestPermission) Validate() error {
 	}
 	ids, kinds := map[string]bool{}, map[OptionKind]bool{}
 	for _, o := range r.Options {
-		if ids[o.OptionID] || kinds[o.Kind] {
+		if ids[o.OptionID] || kinds[o.Kind] && !r.KindsRepeat {
 			err = errors.Join(err, invalid("options", "have an id or a kind twice: "+o.OptionID))
 		}
 		ids[o.OptionID], kinds[o.Kind] = true, true

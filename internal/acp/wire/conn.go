@@ -188,6 +188,12 @@ func (c *Conn) sent(f outFrame, err error) error {
 // $/cancel_request, a late answer is dropped, and the cause of ctx is returned.
 // When the connection ends first, its reason is returned, wrapped.
 func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	return c.CallNoting(ctx, method, params, func() {})
+}
+
+// CallNoting is [Conn.Call], and calls sent once the request has its place in
+// the order of what the peer reads: what is sent later comes behind it.
+func (c *Conn) CallNoting(ctx context.Context, method string, params any, sent func()) (json.RawMessage, error) {
 	// The parameters are encoded before any lock is taken.
 	var buf bytes.Buffer
 	if params != nil {
@@ -213,6 +219,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	sent()
 	if err := waiter.Wait(ctx, nil); err != nil {
 		return nil, c.abandon(ctx, id, out, err)
 	}

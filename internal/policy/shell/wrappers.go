@@ -538,8 +538,8 @@ func (p *parsing) optionCommand(words []word, depth int) {
 	}
 	p.hidden(words, depth+1)
 	if text, ok := words[0].static(); ok {
-		if strings.ContainsAny(text, " \t\n;&|<>(){}`$'\"\\=!") {
-			p.optionText(text, depth)
+		if !plainWord(text) {
+			p.optionText(text, depth) // the program may hand it to a shell
 		}
 		if strings.Contains(text, "{}") {
 			p.possible("what is found is run")
@@ -550,6 +550,16 @@ func (p *parsing) optionCommand(words []word, depth int) {
 	if n := wrapperLength(words); n > 0 {
 		p.wrapped(&Command{words: words, Hidden: true}, n, depth+1)
 	}
+}
+
+// plainWord says whether a shell would read a text as the very word that it is.
+func plainWord(text string) bool {
+	for _, r := range text {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_./:@+,-", r) {
+			return false
+		}
+	}
+	return true
 }
 
 // value reads key=COMMAND.

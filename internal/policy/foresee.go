@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dsh-acp/dsh-acp/internal/pipeline"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// foresee says what the policy will ask about a call when its turn comes, if
+// nothing changes until then.
+func (p *Policy) foresee(exec *registry.Execution) pipeline.Decision {
+	if c := p.tool(exec.Name()).Class; c == Neutral && len(p.rules) == 0 && len(p.restrictions) == 0 {
+		return pipeline.Allow()
+	}
+	d := p.DecideCall(callOf(exec))
+	if d.IsDeny() {
+		return d
+	}
+	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tool(exec.Name()).escalates() {
+		return pipeline.Ask(e.question())
+	}
+	return p.revisable(d, exec)
+}
+
+// revisable lets an ask of the policy's own be answered by what is remembered
+// meanwhile.
+func (p *Policy) revisable(d pipeline.Decision, exec *registry.Execution) pipeline.Decision {
+	if !d.IsAsk() {
+		return d
+	}
+	return d.Again(func() pipeline.Decision { return p.DecideCall(callOf(exec)) })
+}
+
+// denial is what the model reads of a remembered rejection.
+func (x Granted) denial() string {
+	return fmt.Sprintf("the user rejected this and said to reject it always in this session: %s. It is not asked about again; the user can take that back with /permissions", shorten(x.Label))
+}
+
+// Rules lists the rules for people, in the order in which they are tried: those
+// of the user, then the restrictions of the workspace.
+func (p *Policy) Rules() []string {
+	var out []string
+	for _, c := range append(slices.Clone(p.rules), p.restrictions...) {
+		line := c.rule.Decision + " " + c.rule.String()
+		if c.rule.Reason != "" {
+			line += " (" + c.rule.Reason + ")"
+		}
+		if c.rule.Origin != "" {
+			line += ", from " + c.rule.Origin
+		}
+		out = append(out, line)
+	}
+	return out
+}
