@@ -81,12 +81,13 @@ func TestASubagentsQuestionReachesTheEditor(t *testing.T) {
 			if (err == nil) != (answer != "reject_once") {
 				t.Errorf("written: %v", err == nil)
 			}
-			want := 2
-			if answer == "allow_always" {
-				want = 1 // the grant is the session's
-			}
-			if len(asked) != want {
+			// Both are asked about together. Always answers the second, too, perhaps
+			// before it is put.
+			if len(asked) != 2 && (answer != "allow_always" || len(asked) != 1) {
 				t.Fatalf("asked %d times", len(asked))
+			}
+			if _, err := os.Stat(filepath.Join(c.cwd, "too.txt")); (err == nil) != (answer != "reject_once") {
+				t.Errorf("the second is written: %v", err == nil)
 			}
 			var p struct {
 				SessionID string
