@@ -239,12 +239,19 @@ func TestTheOptionsSayWhatTheyCover(t *testing.T) {
 		caps         map[string]any
 		want         string
 	}{
-		{"as configured by default", askBash, nil,
-			"allow_once=Allow once; allow_always=Allow always: git push (this session); reject_once=Reject; reject_always=Reject always: git push (this session)"},
-		{"for the project", strings.Replace(askBash, "permissions:\n", "permissions:\n  remember: project\n", 1), nil,
-			"allow_once=Allow once; allow_always=Allow always: git push (this project); reject_once=Reject; reject_always=Reject always: git push (this session)"},
-		{"a client that tells them apart", askBash, map[string]any{"_meta": map[string]any{"permission_scopes": true}},
-			"allow_once=Allow once; allow_always=Allow always: git push (this session); allow_always=Allow always: git push (this project); reject_once=Reject; reject_always=Reject always: git push (this session)"},
+		{
+			"as configured by default", askBash, nil,
+			"allow_once=Allow once; allow_always=Allow always: git push (this session); reject_once=Reject; reject_always=Reject always: git push (this session)",
+		},
+		{
+			"for the project", strings.Replace(askBash, "permissions:\n", "permissions:\n  remember: project\n", 1), nil,
+			"allow_once=Allow once; allow_always=Allow always: git push (this project); reject_once=Reject; reject_always=Reject always: git push (this session)",
+		},
+		{
+			"a client that tells them apart", askBash,
+			map[string]any{"_meta": map[string]any{"permission_scopes": true}},
+			"allow_once=Allow once; allow_always=Allow always: git push (this session); allow_always=Allow always: git push (this project); reject_once=Reject; reject_always=Reject always: git push (this session)",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := later(t, setup{config: tt.config})
