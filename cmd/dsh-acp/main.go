@@ -38,14 +38,15 @@ type command struct {
 // commands by name; "" serves ACP.
 func commands() map[string]command {
 	return map[string]command{
-		"":       {run: runServe},
-		"demo":   {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
-		"hooks":  {summary: "show the hooks of a folder, and allow those that it brings", usage: hooksUsage, run: runHooks},
-		"run":    {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
-		"replay": {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
-		"login":  {summary: "store the key of a model provider", usage: loginUsage, run: runLogin},
-		"check":  {summary: "say what is configured and whether it works", usage: checkUsage, run: runCheck},
-		"tools":  {summary: "print the catalogue of tools as the model sees it", usage: toolsUsage, run: runTools},
+		"":            {run: runServe},
+		"demo":        {summary: "play the newcomer's tour: an editor, an agent, a guarded turn; no key, no network", usage: demoUsage, run: runDemo},
+		"hooks":       {summary: "show the hooks of a folder, and allow those that it brings", usage: hooksUsage, run: runHooks},
+		"run":         {summary: "run one Code Mode program from the shell, outside any model", usage: runUsage, run: runProgram},
+		"replay":      {summary: "print a recorded session log as the ACP updates an editor would get", usage: replayUsage, run: runReplay},
+		"login":       {summary: "store the key of a model provider", usage: loginUsage, run: runLogin},
+		"check":       {summary: "say what is configured and whether it works", usage: checkUsage, run: runCheck},
+		"conformance": {summary: "try a checklist of 85 items on any ACP agent", usage: conformanceUsage, run: runConformance},
+		"tools":       {summary: "print the catalogue of tools as the model sees it", usage: toolsUsage, run: runTools},
 	}
 }
 
@@ -71,7 +72,7 @@ func dispatch(ctx context.Context, e env, args []string) int {
 			fmt.Fprint(e.stdout, help())
 			return 0
 		}
-		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, demo, hooks, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
+		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, conformance, demo, hooks, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
 		return 2
 	}
 	err := cmd.run(ctx, e, args)
@@ -133,6 +134,7 @@ usage:
   dsh-acp tools [--json]         ` + commands()["tools"].summary + `
   dsh-acp login                  ` + commands()["login"].summary + `
   dsh-acp check                  ` + commands()["check"].summary + `
+  dsh-acp conformance -- AGENT   ` + commands()["conformance"].summary + `
 
 flags:
 ` + commonFlagsHelp + `
