@@ -206,11 +206,18 @@ func (l *liveSession) turn(job *promptJob) {
 	l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
 }
 
+// codeKeyRefused is the code of a turn that failed because the model's server
+// did not accept the key.
+const codeKeyRefused = "AUTH"
+
 // fail answers a prompt whose turn has failed.
 func (l *liveSession) fail(job *promptJob, err error) {
 	var turn *agent.TurnError
 	if errors.As(err, &turn) {
 		e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
+		if turn.Code == codeKeyRefused { // editors then offer to log in
+			e = protocol.AuthRequired("turn failed: " + turn.Message)
+		}
 		l.server.fail(job.req, e.WithDetails(turn.Message))
 		return
 	}

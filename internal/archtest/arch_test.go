@@ -74,6 +74,8 @@ var arrows = map[string][]string{
 	"internal/acp":          {"internal/agent", "internal/elicit", "internal/fileuri", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/protocol": {"internal/cards", "internal/content", "internal/jsonvalue"},
 	"internal/acp/wire":     {"internal/acp/protocol", "internal/jsonvalue"},
+	// The kit checks agents of others as well: it uses nothing of this one.
+	"internal/acp/conformance": {},
 
 	// The tour is a client: it speaks the protocol, and draws cards.
 	"internal/termui": {},
@@ -97,7 +99,7 @@ var owners = map[string]struct {
 	"github.com/goccy/go-yaml":                 {[]string{"internal/config", "internal/tools/skill"}, "only the configuration and what skills say about themselves are YAML"},
 	"mvdan.cc/sh/v3":                           {[]string{"internal/policy/shell"}, "command lines are understood in one place"},
 	"github.com/landlock-lsm/go-landlock":      {[]string{"internal/sandbox", "internal/codemode/worker"}, "confinement is the sandbox's; the worker confines itself"},
-	"os/exec":                                  {[]string{"internal/proc", "internal/codemode/runner", "internal/demo", "cmd"}, "internal/proc starts processes: groups, bounded output, the kill ladder"},
+	"os/exec":                                  {[]string{"internal/proc", "internal/codemode/runner", "internal/demo", "internal/acp/conformance", "cmd"}, "internal/proc starts processes: groups, bounded output, the kill ladder"},
 	"github.com/modelcontextprotocol/go-sdk":   {[]string{"internal/mcp"}, "MCP is one package's business"},
 	"github.com/go-sourcemap/sourcemap":        {[]string{"internal/codemode"}, "positions are mapped by Code Mode"},
 	"github.com/aymanbagabas/go-udiff":         {[]string{"internal/textdiff", "internal/cards", "internal/tools/fs"}, "differences are computed in few places"},

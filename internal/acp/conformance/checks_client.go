@@ -62,11 +62,9 @@ var clientChecks = []Check{
 		if len(terms.ids()) == 0 {
 			t.skipf("the agent does not use the client's terminals")
 		}
-		embedded := false
-		for _, call := range calls(c.updates(s)) {
-			embedded = embedded || strings.Contains(string(call.content), `"terminal"`)
-		}
-		if !embedded {
+		if !slices.ContainsFunc(c.updates(s), func(u update) bool {
+			return strings.HasPrefix(u.Kind, "tool_call") && strings.Contains(string(u.Content), `"terminalId"`)
+		}) {
 			t.failf("the terminal is not shown in its call's content")
 		}
 		if left := terms.unreleased(); left != "" {

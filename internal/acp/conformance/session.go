@@ -2,9 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
-	"time"
 )
 
 // start says how a check wants its agent.
@@ -300,16 +298,4 @@ func (t *T) wantObject(f frame, what string) {
 	if !strings.HasPrefix(strings.TrimSpace(string(f.Result)), "{") {
 		t.failf("%s answers %.60s, not an object", what, f.Result)
 	}
-}
-
-// quiet fails the check when pred finds a frame within d.
-func (c *client) quiet(d time.Duration, what string, pred func(frame) bool) {
-	if f, found := c.findWithin(d, pred); found {
-		c.t.failf("%s: %.160s", what, string(f.Params)+string(f.Result))
-	}
-}
-
-func inside(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
