@@ -177,6 +177,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Asker:                 p.Asker, Grants: pol, NeverAsk: pol.NeverAsks,
 			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
+			Price:      a.prices(),
 			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
 			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
@@ -29,6 +30,14 @@ func runStatus(_ context.Context, s *agent.Session, _ string) (CommandAnswer, er
 		line("Permissions", "`%s`", set.Preset)
 	}
 	line("Tools", "%d, mode `%s`", len(s.Scope().Visible()), set.ToolMode)
+	for _, u := range lastUsage(s.Log().Kept()) {
+		if u, ok := u.(cards.Usage); ok {
+			line("Context", "%d of %d tokens (%d %%)", u.Used, u.Size, u.Used*100/u.Size)
+			if u.Currency != "" {
+				line("Cost so far", "%.4f %s", u.Cost, u.Currency)
+			}
+		}
+	}
 	line("Working directory", "`%s`", s.Cwd())
 	for _, dir := range s.AdditionalDirectories() {
 		line("Additional directory", "`%s`", dir)

@@ -35,15 +35,15 @@ func WriteReplay(w io.Writer, rec *session.Recording, p cards.Presenters, opt ca
 	proj := cards.NewProjector(p, opt)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for _, ev := range append(rec.Events[:len(rec.Events):len(rec.Events)], repaired(rec.Events)...) {
-		for _, u := range proj.Project(agent.CardEvent(ev)) {
+	show := func(updates []cards.Update, seq int64) error {
+		for _, u := range updates {
 			wireUpdate := updateFor(u)
 			if wireUpdate == nil {
 				continue
 			}
 			n := protocol.NewSessionNotification(id, wireUpdate)
 			if err := n.Validate(); err != nil {
-				opt.Logger.Warn("an event cannot be shown and is left out", "event", ev.Seq, "err", err)
+				opt.Logger.Warn("an event cannot be shown and is left out", "event", seq, "err", err)
 				continue
 			}
 			err := enc.Encode(struct {
@@ -55,6 +55,16 @@ func WriteReplay(w io.Writer, rec *session.Recording, p cards.Presenters, opt ca
 				return err
 			}
 		}
+		return nil
+	}
+	events := append(rec.Events[:len(rec.Events):len(rec.Events)], repaired(rec.Events)...)
+	for _, ev := range events {
+		if err := show(proj.Project(agent.CardEvent(ev)), ev.Seq); err != nil {
+			return err
+		}
+	}
+	if opt.UserMessages { // live, each was shown in its place
+		return show(lastUsage(events), int64(len(events)))
 	}
 	return nil
 }

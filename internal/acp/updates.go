@@ -46,6 +46,12 @@ func updateFor(u cards.Update) protocol.SessionUpdate {
 		if b, ok := blockFor(u.Block); ok {
 			return protocol.CompactionSummaryChunk{CompactionID: u.ID, Content: b}
 		}
+	case cards.Usage:
+		w := protocol.Usage{Used: uint64(u.Used), Size: uint64(u.Size)}
+		if u.Currency != "" {
+			w.Cost = &protocol.Cost{Amount: u.Cost, Currency: u.Currency}
+		}
+		return w
 	case cards.SessionInfo:
 		return protocol.SessionInfoUpdate{
 			Title: protocol.SetText(u.Title), UpdatedAt: protocol.SetText(protocol.Timestamp(u.UpdatedAt)),

@@ -204,7 +204,7 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 	if err != nil {
 		return false, logFailure(err)
 	}
-	return true, nil
+	return true, s.logUsage(c.step, c.to, max(left, 0))
 }
 
 // summarise asks the model. A transcript that is too long is shortened and asked
@@ -260,6 +260,7 @@ func (s *Session) askForText(ctx context.Context, from model.Provider, req model
 			return "", err
 		}
 	}
+	s.spend(from.ProviderID(), req.Model, acc.Usage())
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

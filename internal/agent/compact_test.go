@@ -86,7 +86,7 @@ func TestACompactionThatIsAskedFor(t *testing.T) {
 		!strings.Contains(asked.Messages[0].Text(), "first All work") || !strings.Contains(asked.Messages[0].Text(), "keep the names") {
 		t.Errorf("the model was asked %+v", asked)
 	}
-	if got := w.types(); !strings.HasSuffix(got, "turn/end compact/start compact/summary context/message compact/end") {
+	if got := w.types(); !strings.HasSuffix(got, "turn/end compact/start compact/summary context/message compact/end llm/usage") {
 		t.Error(got)
 	}
 	w.prompt(t, "third")

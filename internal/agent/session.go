@@ -54,6 +54,8 @@ type Config struct {
 	MaxSteps int // model requests a turn; 0 means DefaultMaxSteps
 	// Backoff says when a failed model request is repeated.
 	Backoff model.Backoff
+	// Price gives the price of a model, if it is known; nil: no prices are known.
+	Price func(provider, id string) (Price, bool)
 	// Compaction says when the conversation is replaced by a summary.
 	Compaction Compaction
 	// Listeners watch the turns, in this order.
@@ -85,6 +87,7 @@ type Session struct {
 	callIDs  map[string]struct{} // every call id of the session, to keep them unique
 
 	lastHeader jsonvalue.Value
+	spent      spending
 
 	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
 
@@ -124,6 +127,8 @@ func NewSession(cfg Config) (*Session, error) {
 			s.compactions++
 		case session.TypeTitle:
 			s.titled = true
+		case TypeUsage:
+			s.spent.restore(ev.Data)
 		case TypeCommandRun:
 			s.commands++
 		case session.TypeToolCall:

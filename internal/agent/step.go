@@ -212,6 +212,12 @@ func (s *Session) finish(ctx context.Context, step int64, to target, a *answer) 
 	if _, err := s.append(session.TypeAssistantMessage, data, a.chunkSeqs...); err != nil {
 		return 0, logFailure(err)
 	}
+	if u := a.acc.Usage(); u != nil {
+		s.spend(to.provider.ProviderID(), to.model, u)
+		if err := s.logUsage(step, to, u.Context()); err != nil {
+			return 0, err
+		}
+	}
 	kind := a.acc.Finish().Kind
 	if !kind.Whole() {
 		// A call of an answer that was cut may be a fragment: it never runs.

@@ -104,6 +104,8 @@ func (p *Projector) Project(ev Event) []Update {
 		if d.Get("source").GetString("kind") == "user" {
 			return p.userMessage(d)
 		}
+	case UsageType:
+		return p.usage(d)
 	case "command/run":
 		return p.command(d)
 	case "tool/call":

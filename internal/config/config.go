@@ -51,7 +51,10 @@ type Model struct {
 	Images string
 	// Headers are sent with every request, after the program's own.
 	Headers map[string]string
-	Replay  Replay
+	// Prices are by the name of a model, in Currency.
+	Prices   map[string]Price
+	Currency string
+	Replay   Replay
 }
 
 // Compaction says when a conversation is replaced by a summary.
@@ -181,7 +184,7 @@ var (
 // on the environment are filled in by Load.
 func defaults() Config {
 	return Config{
-		Model:       Model{Provider: "deepseek", Images: "auto"},
+		Model:       Model{Provider: "deepseek", Images: "auto", Currency: "USD"},
 		Compaction:  Compaction{Auto: "on", Threshold: 80},
 		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000, MaxBackgroundTasks: 16},
 		Permissions: Permissions{Preset: "workspace-write", Remember: "session"},

@@ -153,6 +153,8 @@ func tree() *key {
 				func(c *Config) *int { return &c.Model.MaxOutput }),
 			enum("images", "auto", ImageChoices, "Whether the model called `model.name` takes images.", func(c *Config) *string { return &c.Model.Images }),
 			headersKey(),
+			pricesKey(),
+			currencyKey(),
 			section("replay",
 				path("script", "", "The recorded session log to play. Required with the provider `replay`.", func(c *Config) *string { return &c.Model.Replay.Script }),
 				path("override", "", "A JSON file that replaces the script of the primary session.", func(c *Config) *string { return &c.Model.Replay.Override }),

@@ -111,7 +111,7 @@ func TestReplayShowsWhatWasShownLive(t *testing.T) {
 	var live []string
 	c.mu.Lock()
 	for _, f := range c.frames {
-		if u, id := updateOf(f); id == s && u.SessionUpdate != "available_commands_update" {
+		if u, id := updateOf(f); id == s && u.SessionUpdate != "available_commands_update" && u.SessionUpdate != "usage_update" {
 			live = append(live, string(f.Params))
 		}
 	}
@@ -133,7 +133,7 @@ func TestReplayShowsWhatWasShownLive(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
-		if u, _ := updateOf(f); u.SessionUpdate != "user_message_chunk" {
+		if u, _ := updateOf(f); u.SessionUpdate != "user_message_chunk" && u.SessionUpdate != "usage_update" {
 			replayed = append(replayed, string(f.Params))
 		}
 	}

@@ -19,7 +19,7 @@ func (c *client) shown(session string, users bool) []string {
 	live := map[string]string{} // what terminals were sent ahead of the end
 	for _, f := range c.frames {
 		u, id := updateOf(f)
-		if id != session || u.SessionUpdate == "available_commands_update" || (u.SessionUpdate == "user_message_chunk" && !users) {
+		if id != session || u.SessionUpdate == "available_commands_update" || u.SessionUpdate == "usage_update" || (u.SessionUpdate == "user_message_chunk" && !users) {
 			continue
 		}
 		if text, preview := previewOf(u); preview {
@@ -104,7 +104,7 @@ func TestALoadedSessionShowsWhatWasShownLive(t *testing.T) {
 	for _, f := range again.frames {
 		if string(f.ID) == itoa(id) && f.Method == "" {
 			answered = true
-		} else if u, _ := updateOf(f); answered && u.SessionUpdate != "" && u.SessionUpdate != "available_commands_update" {
+		} else if u, _ := updateOf(f); answered && u.SessionUpdate != "" && u.SessionUpdate != "available_commands_update" && u.SessionUpdate != "usage_update" {
 			t.Errorf("shown after the answer: %s", f.Params)
 		}
 	}
