@@ -19,6 +19,8 @@ func TestCatalogIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The catalogue has every tool, those that need a service among them.
+	cfg.Web.Search = config.WebSearch{Provider: "searxng", BaseURL: "http://localhost:8888"}
 	app, err := newApp(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

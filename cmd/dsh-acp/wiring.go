@@ -25,6 +25,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/tools/shell"
 	"github.com/dsh-acp/dsh-acp/internal/tools/skill"
 	"github.com/dsh-acp/dsh-acp/internal/tools/todo"
+	"github.com/dsh-acp/dsh-acp/internal/tools/web"
 )
 
 // app is the program put together: one registry, one pipeline and one store for
@@ -42,6 +43,7 @@ type app struct {
 	editors   editors          // how each session's editor takes part in files
 	skills    *skill.Catalogue
 	delegates *delegate.Manager
+	web       *web.Web
 	codeMode  codeMode
 	mcp       mcpSessions
 	projects  projects // what was allowed for each project
@@ -101,7 +103,7 @@ func (a *app) registerTools() (err error) {
 	if err := fs.Register(global, fs.Options{Observations: a.observed, FileSystemOf: a.editors.fileSystemOf, Escalation: true}); err != nil {
 		return err
 	}
-	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global), a.registerSubagents(global))
+	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global), a.registerSubagents(global), a.registerWeb(global))
 }
 
 // OpenSession makes a session in a working directory, under the restrictions of
@@ -205,6 +207,7 @@ func (a *app) DeleteSession(_ context.Context, id string) error { return a.store
 func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
 	a.editors.close(id)
+	a.web.Forget(id)
 	a.delegates.End(id)
 	a.mcp.close(id)
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
@@ -251,6 +254,7 @@ func (a *app) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	a.codeMode.close()
+	a.web.Close()
 	a.mcp.closeAll()
 	if a.catalogue != nil {
 		a.catalogue.Close()

@@ -105,6 +105,8 @@ var owners = map[string]struct {
 	"github.com/aymanbagabas/go-udiff":         {[]string{"internal/textdiff", "internal/cards", "internal/tools/fs"}, "differences are computed in few places"},
 	"github.com/elastic/go-seccomp-bpf":        {[]string{"internal/sandbox", "internal/codemode/worker"}, "filters belong to whoever confines a process"},
 	"golang.org/x/term":                        {[]string{"internal/demo", "cmd"}, "only the commands talk to a terminal"},
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2": {[]string{"internal/tools/web"}, "pages are read in one place"},
 }
 
 type pkg struct {

@@ -16,6 +16,7 @@ type Config struct {
 	Permissions Permissions
 	CodeMode    CodeMode
 	Agents      Agents
+	Web         Web
 	Hooks       Hooks
 	MCPServers  []MCPServer // in the order of the files
 	Plugins     []Plugin

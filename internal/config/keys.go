@@ -183,6 +183,7 @@ func tree() *key {
 				func(c *Config) *int { return &c.CodeMode.MaxParallelCalls }).allow(tightens),
 		),
 		agentsSection(),
+		webSection(),
 		section("hooks",
 			text("claude_code", "", "Hooks in the format of Claude Code. Relative to the session's working directory; an absent file means no hooks.",
 				func(c *Config) *string { return &c.Hooks.ClaudeCode }),

@@ -167,6 +167,7 @@ func (l *layers) resolve(workspace []setting, warnings []Warning, workspaceFile 
 		apply(s)
 	}
 	providerDefaults(&c.Model)
+	searchDefaults(&c.Web.Search)
 
 	c.Files = slices.Clone(l.files)
 	if workspaceFile != "" {
@@ -182,6 +183,9 @@ func (c *Config) check() error {
 		e := &Error{Key: "model.replay.script", Message: "the provider replay needs the recorded session log to play"}
 		e.File = c.Origins["model.provider"]
 		return e
+	}
+	if c.Web.Search.Provider == "searxng" && c.Web.Search.BaseURL == "" {
+		return &Error{File: c.Origins["web.search.provider"], Key: "web.search.base_url", Message: "the search service searxng needs the address of your server, such as http://localhost:8888"}
 	}
 	if c.Sessions.Dir == "" {
 		return &Error{Key: "sessions.dir", Message: "neither HOME nor XDG_STATE_HOME is set; say where session logs are kept"}

@@ -15,7 +15,7 @@ import (
 // tools there are.
 var ToolNames = []string{
 	"ask_user_question", "bash", "edit", "exit_plan_mode", "glob", "grep", "read", "run_code", "skill",
-	"subagent", "subagent_fork", "task_kill", "task_list", "task_output", "todo_write", "write",
+	"subagent", "subagent_fork", "task_kill", "task_list", "task_output", "todo_write", "web_fetch", "web_search", "write",
 }
 
 // checkMatch refuses a rule's match that the policy could not read, so that the

@@ -226,7 +226,7 @@ func unfinished(what, last string) error {
 
 // lastText is what the subagent said last in its own turn.
 func (w *work) lastText() string {
-	events := w.child.Log().Events()
+	events := w.child.Log().Kept()
 	for i := len(events) - 1; i >= 0 && events[i].Type != session.TypeTurnStart; i-- {
 		if events[i].Type != session.TypeAssistantMessage {
 			continue

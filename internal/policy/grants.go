@@ -335,6 +335,11 @@ func (s subject) keys(tool string) (keys []string, ok bool) {
 			}
 		}
 		return []string{"workspace " + tool}, true
+	case URL:
+		if s.site == nil {
+			return nil, false
+		}
+		return []string{"host " + tool + " " + s.site.String()}, true
 	}
 	return []string{"tool " + tool}, true
 }

@@ -339,6 +339,9 @@ func byPreset(preset Preset, described Tool, s subject, tool string, granted fun
 		}
 		return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s)", tool, preset))
 	}
+	if class == Fetch {
+		return pipeline.Ask(s.siteQuestion(tool, preset))
+	}
 	if described.Remote != "" {
 		return pipeline.Ask(described.question(preset))
 	}

@@ -298,7 +298,7 @@ func TestGrants(t *testing.T) {
 		{file("edit", "a"), "Allow always: edit in this workspace (this session)"},
 		{file("edit", "/etc/hosts"), "Allow always: edit /etc/hosts (this session)"},
 		{file("edit", ".git/hooks/x"), "Allow always: edit /work/.git/hooks/x (this session)"},
-		{Call{Tool: "web_fetch", Arguments: jsonvalue.Object()}, "Allow always: web_fetch (this session)"},
+		{Call{Tool: "mcp__fs__put", Arguments: jsonvalue.Object()}, "Allow always: mcp__fs__put (this session)"},
 	} {
 		g, ok := p.GrantForCall(c.call)
 		if g.Label != c.label || ok != (c.label != "") {

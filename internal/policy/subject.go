@@ -20,6 +20,7 @@ type subject struct {
 	text  string      // of Shell: what line was parsed from
 	paths []target    // of Path: the path as given, and where symbolic links lead
 	texts []string    // of NoSubject
+	site  *site       // of URL; nil when the argument is no web address
 }
 
 // target is a path with the folders of the workspace it is seen from. All are
@@ -45,6 +46,10 @@ func subjectOf(t Tool, c Call) subject {
 		s.paths = targets(path, c)
 	case NoSubject:
 		s.texts = texts(c.Arguments)
+	case URL:
+		if at, ok := siteOf(c.Arguments.GetString(t.Argument)); ok {
+			s.site = &at
+		}
 	}
 	return s
 }
@@ -207,6 +212,8 @@ func (s subject) hit(r compiled) (what string, ok bool) {
 		return "", true
 	}
 	switch s.kind {
+	case URL:
+		return s.hitSite(r)
 	case Path:
 		hits := 0
 		for _, t := range s.paths {

@@ -17,6 +17,9 @@ const (
 	Edit
 	// Execute runs commands.
 	Execute
+	// Fetch reaches the network and changes nothing here. What it asks for leaves
+	// the machine, so it asks under every preset that asks.
+	Fetch
 )
 
 // Subject is how the match of a rule reads a tool's arguments.
@@ -30,6 +33,8 @@ const (
 	Shell
 	// Path: the argument is a file or folder; absent means the working directory.
 	Path
+	// URL: the argument is a web address.
+	URL
 )
 
 // Tool describes one tool to the policy.
@@ -72,6 +77,9 @@ func FirstParty() map[string]Tool {
 		"edit":  {Class: Edit, Subject: Path, Argument: "file_path"},
 		"glob":  {Class: Read, Subject: Path, Argument: "path"},
 		"grep":  {Class: Read, Subject: Path, Argument: "path"},
+
+		"web_fetch":  {Class: Fetch, Subject: URL, Argument: "url"},
+		"web_search": {Class: Fetch},
 
 		"task_output":       neutral,
 		"task_list":         neutral,
