@@ -75,6 +75,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	}
 	r.note("commands", "run unconfined: permissions decide what runs, nothing limits what a command that runs can reach")
 	app.checkCodeMode(r)
+	app.checkMCP(ctx, r)
 	if r.failed {
 		return errCheckFailed
 	}

@@ -47,6 +47,7 @@ func commands() map[string]command {
 		"check":       {summary: "say what is configured and whether it works", usage: checkUsage, run: runCheck},
 		"conformance": {summary: "try a checklist of 85 items on any ACP agent", usage: conformanceUsage, run: runConformance},
 		"tools":       {summary: "print the catalogue of tools as the model sees it", usage: toolsUsage, run: runTools},
+		"mcp":         {summary: "show the MCP servers of a folder, and allow those that it brings", usage: mcpUsage, run: runMCP},
 	}
 }
 
@@ -72,7 +73,7 @@ func dispatch(ctx context.Context, e env, args []string) int {
 			fmt.Fprint(e.stdout, help())
 			return 0
 		}
-		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, conformance, demo, hooks, login, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
+		fmt.Fprintf(e.stderr, "dsh-acp: unknown command %q; the commands are check, conformance, demo, hooks, login, mcp, replay, run and tools, and without one it serves ACP on stdin and stdout (dsh-acp --help)\n", name)
 		return 2
 	}
 	err := cmd.run(ctx, e, args)
@@ -129,6 +130,7 @@ usage:
   dsh-acp [flags]                serve ACP on stdin and stdout (what an editor starts)
   dsh-acp demo [--yes]           ` + commands()["demo"].summary + `
   dsh-acp hooks [--allow] [DIR]  ` + commands()["hooks"].summary + `
+  dsh-acp mcp [--allow] [DIR]    ` + commands()["mcp"].summary + `
   dsh-acp replay SESSION.jsonl   ` + commands()["replay"].summary + `
   dsh-acp run FILE.ts            ` + commands()["run"].summary + `
   dsh-acp tools [--json]         ` + commands()["tools"].summary + `

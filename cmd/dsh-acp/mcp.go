@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
@@ -86,7 +87,7 @@ func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.S
 	}
 	s := mcp.New(mcp.Options{
 		Supervisor: a.procs, Scope: scope, SessionID: h.ID, Cwd: h.Cwd, Version: versionString(), Logger: a.logger,
-		Wait: cfg.Limits.MCPWait, Roots: append([]string{h.Cwd}, p.AdditionalDirectories...), Notify: notify,
+		Wait: cfg.Limits.MCPWait, Roots: append([]string{h.Cwd}, p.AdditionalDirectories...), Notify: notify, Token: a.mcpToken,
 		Record: func(eventType string, data jsonvalue.Value) error {
 			_, err := log.Append(session.Draft{Type: eventType, Data: data})
 			return err
@@ -99,7 +100,20 @@ func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.S
 // startMCP starts a session's servers, those of the user first, so that their
 // names are theirs. The listener lets the first prompt wait for them.
 func (a *app) startMCP(cfg *config.Config, s *mcp.Session, p acp.SessionParams) []agent.Listener {
-	s.Start(append(userServers(cfg), clientServers(p.MCPServers)...)...)
+	brought, waiting, err := projectServers(cfg, p.Cwd)
+	tell := func(severity acp.Severity, title, detail string) {
+		a.logger.Warn(title, "detail", detail)
+		if p.Notifier != nil {
+			p.Notifier.Notice(severity, title, detail)
+		}
+	}
+	if err != nil {
+		tell(acp.SeverityWarning, "The MCP servers of the workspace are not started", err.Error())
+	}
+	if waiting != "" {
+		tell(acp.SeverityInfo, "The workspace brings MCP servers that are not started: nobody has allowed them", "Read "+mcp.ProjectFile+"; "+waiting)
+	}
+	s.Start(slices.Concat(userServers(cfg), clientServers(p.MCPServers), brought)...)
 	if s.Empty() {
 		return nil
 	}
@@ -114,9 +128,13 @@ func (a *app) startMCP(cfg *config.Config, s *mcp.Session, p acp.SessionParams) 
 // commandMCP starts the configured servers for a subcommand, which closes them.
 func (a *app) commandMCP(cfg *config.Config, id, cwd string, scope *registry.Scope) *mcp.Session {
 	s := mcp.New(mcp.Options{
-		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait,
+		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait, Token: a.mcpToken,
 	})
-	s.Start(userServers(cfg)...)
+	brought, waiting, err := projectServers(cfg, cwd)
+	if err != nil || waiting != "" {
+		a.logger.Warn("the MCP servers of the folder are not started", "err", err, "remedy", waiting)
+	}
+	s.Start(append(userServers(cfg), brought...)...)
 	return s
 }
 
@@ -204,3 +222,6 @@ func (a *app) MCPStatus(sessionID string) []mcp.Status {
 	}
 	return nil
 }
+
+// mcpToken is the token of a login for a server of the user's own choice.
+func (a *app) mcpToken(context.Context, mcp.Config) (string, error) { return "", nil }

@@ -16,7 +16,8 @@ const toolsUsage = `usage: dsh-acp tools [--json | --markdown] [--mode native | 
 
 Prints every tool as the model sees it: its name, its description and the JSON
 Schema of its parameters; under Code Mode also the declarations of what a program
-can call.
+can call. MCP servers are started for it, and those that do not start are named on
+stderr.
 
   --json       one JSON array
   --markdown   with the schemas of parameters and values, as docs/tool-catalog.md
@@ -41,7 +42,12 @@ func runTools(ctx context.Context, e env, args []string) error {
 	if *asMarkdown {
 		return writeCatalog(e.stdout, app.registry.Global().Visible())
 	}
-	prompt, err := app.registry.Global().Assemble(ctx)
+	scope, closeServers, err := app.toolsScope(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer closeServers()
+	prompt, err := scope.Assemble(ctx)
 	if err != nil {
 		return err
 	}

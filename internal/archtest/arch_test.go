@@ -62,10 +62,12 @@ var arrows = map[string][]string{
 	"internal/workspace":    {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue", "internal/textfile"},
 	"internal/repeat":       {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
 	"internal/spill":        {"internal/pipeline", "internal/registry", "internal/content"},
-	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
-	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
+	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
+	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/plugin":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/textfile", "internal/elicit", "internal/proc", "internal/sandbox"},
+
+	"internal/consent": {},
 
 	// The turn, and the connection around it.
 	"internal/agent": {"internal/compact", "internal/pipeline", "internal/registry", "internal/session", "internal/model", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue"},

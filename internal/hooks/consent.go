@@ -1,13 +1,9 @@
 package hooks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/consent"
 )
 
 // Found is a hook file that a workspace brings by itself.
@@ -54,54 +50,23 @@ func (c Consents) Find(cwd string, named ...string) (found []Found, problems []e
 		if f == nil || f.Len() == 0 {
 			continue
 		}
-		key := consentKey(p.dialect, path, text)
-		found = append(found, Found{File: f, Key: key, Allowed: c.allowed(key)})
+		key := consent.Key(string(p.dialect), path, text)
+		found = append(found, Found{File: f, Key: key, Allowed: c.store().Allowed(key)})
 	}
 	return found, problems
 }
 
-// consentKey names this content at this place: the same text elsewhere may call
-// other scripts.
-func consentKey(dialect Dialect, path string, text []byte) string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%s\x00%s\x00", dialect, path)
-	sum.Write(text)
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-func (c Consents) allowed(key string) bool {
-	if c.Dir == "" {
-		return false
-	}
-	info, err := os.Lstat(filepath.Join(c.Dir, key))
-	return err == nil && info.Mode().IsRegular()
-}
+func (c Consents) store() consent.Store { return consent.Store{Dir: c.Dir} }
 
 // Allow remembers the consent to files that were found.
-func (c Consents) Allow(found ...Found) error {
-	if c.Dir == "" {
-		return errors.New("there is no folder to remember consent in")
-	}
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return fmt.Errorf("consent cannot be remembered: %w", err)
-	}
-	for _, f := range found {
-		if err := os.WriteFile(filepath.Join(c.Dir, f.Key), nil, 0o600); err != nil {
-			return fmt.Errorf("consent cannot be remembered: %w", err)
-		}
-	}
-	return nil
-}
+func (c Consents) Allow(found ...Found) error { return c.store().Allow(keys(found)...) }
 
 // Revoke forgets the consent to files that were found.
-func (c Consents) Revoke(found ...Found) error {
-	if c.Dir == "" {
-		return nil
-	}
+func (c Consents) Revoke(found ...Found) error { return c.store().Revoke(keys(found)...) }
+
+func keys(found []Found) (out []string) {
 	for _, f := range found {
-		if err := os.Remove(filepath.Join(c.Dir, f.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("consent cannot be forgotten: %w", err)
-		}
+		out = append(out, f.Key)
 	}
-	return nil
+	return out
 }

@@ -254,6 +254,10 @@ func (v *server) connect(ctx context.Context, version string) (*link, error) {
 		}
 	default:
 		p, err := v.spawn()
+		var start *proc.StartError
+		if errors.As(err, &start) {
+			err = fmt.Errorf("%w: install it, or give its whole path (PATH is that of the program that started this one)", err)
+		}
 		if err != nil {
 			return nil, err
 		}

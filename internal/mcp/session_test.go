@@ -92,9 +92,8 @@ func newWorld(t *testing.T) *world {
 	})
 	t.Cleanup(func() {
 		w.mcp.Close()
-		if n := w.procs.Live(); n > 0 {
-			t.Errorf("%d processes are left", n)
-		}
+		// The supervisor takes note of an end a moment after it.
+		until(t, "no process is left", func() bool { return w.procs.Live() == 0 })
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := w.procs.Close(ctx); err != nil {

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/agent"
+	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/consent"
+	"github.com/dsh-acp/dsh-acp/internal/mcp"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+)
+
+// mcpConsents are remembered among the sessions: that folder is ours alone.
+func mcpConsents(cfg *config.Config) consent.Store {
+	return consent.Store{Dir: filepath.Join(cfg.Sessions.Dir, ".mcp-consents")}
+}
+
+// projectServers are the servers that the workspace brings, once somebody has
+// allowed them. waiting says how to do that when nobody has.
+func projectServers(cfg *config.Config, cwd string) (list []mcp.Config, waiting string, err error) {
+	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
+	switch {
+	case p == nil || err != nil:
+		return nil, "", err
+	case !p.Allowed && len(p.Servers) > 0:
+		return nil, "look at it and allow it with: dsh-acp mcp --allow " + shellQuote(cwd), nil
+	case !p.Allowed:
+		return nil, "", nil
+	}
+	for _, c := range p.Servers {
+		list = append(list, expanded(c))
+	}
+	return list, "", nil
+}
+
+func shellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+const mcpUsage = `usage: dsh-acp mcp [--allow | --revoke] [DIR]
+
+Shows the MCP servers that a session in DIR (by default the current folder) has,
+and those that the folder brings by itself (.mcp.json) and nobody has allowed yet.
+It starts none of them; dsh-acp check does.
+
+  --allow    allow the servers that the folder brings, as its file is now; a file
+             that changes has to be allowed again
+  --revoke   take that back
+`
+
+func runMCP(_ context.Context, e env, args []string) error {
+	f := newFlags("mcp")
+	allow := f.Bool("allow", false, "")
+	revoke := f.Bool("revoke", false, "")
+	if err := f.parse(args, 1); err != nil {
+		return err
+	}
+	if *allow && *revoke {
+		return usagef("mcp: --allow and --revoke exclude each other")
+	}
+	cfg, err := config.Load(f.options)
+	if err != nil {
+		return err
+	}
+	cwd, err := filepath.Abs(f.Arg(0))
+	if err != nil {
+		return err
+	}
+	for _, s := range cfg.MCPServers {
+		state := "named by the configuration"
+		if s.Disabled {
+			state = "disabled by the configuration"
+		}
+		printServer(e.stdout, mcp.Config{
+			Name: s.Name, Transport: mcp.Transport(s.Type), Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers,
+		}, state)
+	}
+	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
+	if err != nil || p == nil {
+		if err == nil && (*allow || *revoke) {
+			err = fmt.Errorf("%s brings no MCP servers: there is no %s with any", cwd, mcp.ProjectFile)
+		}
+		return err
+	}
+	switch {
+	case *allow:
+		err = mcpConsents(cfg).Allow(p.Key)
+	case *revoke:
+		err = mcpConsents(cfg).Revoke(p.Key)
+	}
+	if err != nil {
+		return err
+	}
+	state := "not allowed, not started"
+	if !*revoke && (p.Allowed || *allow) {
+		state = "allowed"
+	}
+	fmt.Fprintf(e.stdout, "%q (%s)\n", p.Path, state)
+	for _, c := range p.Servers {
+		printServer(e.stdout, c, "")
+	}
+	for _, problem := range p.Problems {
+		fmt.Fprintf(e.stdout, "  no effect: %q\n", problem)
+	}
+	return nil
+}
+
+// printServer shows what would be started or connected to. The text may be of a
+// stranger: it is quoted, so that it cannot write over what stands above it. The
+// values of variables and headers are shown as they are written: it is what a
+// person consents to.
+func printServer(w io.Writer, c mcp.Config, state string) {
+	indent := "  "
+	if state != "" {
+		indent, state = "", " ("+state+")"
+	}
+	words := append([]string{c.Command}, c.Args...)
+	if c.URL != "" {
+		words = []string{c.URL}
+	}
+	fmt.Fprintf(w, "%s%q%s %q\n", indent, c.Name, state, words)
+	for _, table := range []map[string]string{c.Env, c.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(table)) {
+			value := table[name]
+			if state != "" && !strings.Contains(value, "${") {
+				value = "…" // the user's own; need not be on the screen
+			}
+			fmt.Fprintf(w, "%s  %q = %q\n", indent, name, value)
+		}
+	}
+}
+
+// checkMCP starts every server that a session in the current folder would have,
+// and says what it offers or what is wrong.
+func (a *app) checkMCP(ctx context.Context, r *report) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		r.bad("mcp", "the current folder is not known: %v", err)
+		return
+	}
+	list := userServers(a.cfg)
+	brought, waiting, err := projectServers(a.cfg, cwd)
+	if err != nil {
+		r.bad("mcp", "%v: correct the file or remove it", err)
+	}
+	if waiting != "" {
+		r.note("mcp", "the folder brings MCP servers that nobody has allowed: %s", waiting)
+	}
+	for _, s := range a.cfg.MCPServers {
+		if s.Disabled {
+			r.note("mcp", "%s is disabled (%s)", s.Name, s.Origin)
+		}
+	}
+	list = append(list, brought...)
+	if len(list) == 0 {
+		if err == nil && waiting == "" {
+			r.ok("mcp", "no servers are configured")
+		}
+		return
+	}
+	scope := a.registry.Global().Child("check")
+	defer scope.Close()
+	s := mcp.New(mcp.Options{Supervisor: a.procs, Scope: scope, SessionID: "check", Cwd: cwd, Version: versionString(), Token: a.mcpToken})
+	s.Start(list...)
+	defer s.Close()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute) // each has a limit of its own
+	defer cancel()
+	s.Settle(ctx)
+	for _, st := range s.Status() {
+		if st.State != mcp.Ready {
+			r.bad("mcp", "%s: %s", st.Name, st.Error)
+			continue
+		}
+		r.ok("mcp", "%s: %s answers and has %d tools", st.Name, st.Server, len(st.Tools))
+		for _, t := range st.Refused {
+			r.note("mcp", "%s: the tool %q is left out: %s", st.Name, t.Tool, t.Reason)
+		}
+	}
+}
+
+// toolsScope is a scope with the tools of the servers that a session in the
+// current folder would have.
+func (a *app) toolsScope(ctx context.Context, e env) (scope *registry.Scope, closeServers func(), err error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	scope = a.registry.Global().Child("tools")
+	s := a.commandMCP(a.cfg, "tools", cwd, scope)
+	s.Settle(ctx)
+	for _, st := range s.Status() {
+		if st.State != mcp.Ready {
+			fmt.Fprintln(e.stderr, "dsh-acp: MCP server "+st.Line())
+		}
+	}
+	return scope, func() { s.Close(); scope.Close() }, nil
+}
+
+// ToolSources tells about a session's MCP servers, for /tools.
+func (a *app) ToolSources(s *agent.Session) string {
+	var b strings.Builder
+	for _, st := range a.MCPStatus(s.SessionID()) {
+		if b.Len() == 0 {
+			b.WriteString("MCP servers:\n")
+		}
+		fmt.Fprintf(&b, "\n- %s", st.Line())
+		for i, t := range st.Refused {
+			if i == 5 {
+				fmt.Fprintf(&b, "\n  - and %d more", len(st.Refused)-i)
+				break
+			}
+			fmt.Fprintf(&b, "\n  - left out: `%s`: %s", strings.ReplaceAll(t.Tool, "`", "'"), t.Reason)
+		}
+	}
+	return b.String()
+}

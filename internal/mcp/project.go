@@ -1,0 +1,169 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/consent"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+)
+
+// ProjectFile is the name of the file by which a workspace brings servers.
+const ProjectFile = ".mcp.json"
+
+// maxProjectFile bounds that file, in bytes.
+const maxProjectFile = 1 << 20
+
+// Project is a workspace's .mcp.json.
+type Project struct {
+	Path    string
+	Servers []Config // in the file's order; references are not resolved
+	// Problems are entries and members that have no effect.
+	Problems []string
+	Key      string // what consent is remembered by
+	Allowed  bool
+}
+
+// FindProject reads a workspace's .mcp.json, in the shape of Claude Code:
+// {"mcpServers": {NAME: {command, args, env} or {type, url, headers}}}. nil when
+// there is none, or no server in it. Nothing of it may be started unless Allowed.
+func FindProject(cwd string, consents consent.Store) (*Project, error) {
+	path := filepath.Join(cwd, ProjectFile)
+	text, err := readRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	p, err := parseProject(path, text)
+	if err != nil || len(p.Servers) == 0 && len(p.Problems) == 0 {
+		return nil, err
+	}
+	p.Key = consent.Key("mcp", path, text)
+	p.Allowed = consents.Allowed(p.Key)
+	return p, nil
+}
+
+// readRegular reads a regular file: anything else could block or never end.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if err == nil && len(text) > maxProjectFile {
+		err = fmt.Errorf("it has more than %d bytes", maxProjectFile)
+	}
+	return text, err
+}
+
+func parseProject(path string, text []byte) (*Project, error) {
+	v, err := jsonvalue.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !v.IsObject() {
+		return nil, fmt.Errorf("%s: expected an object with mcpServers, got %s", path, v.Kind())
+	}
+	p := &Project{Path: path}
+	servers := v.Get("mcpServers")
+	if !servers.IsUndefined() && !servers.IsNull() && !servers.IsObject() {
+		return nil, fmt.Errorf("%s: mcpServers must be an object, not %s", path, servers.Kind())
+	}
+	for name, s := range servers.Members() {
+		c, err := p.server(name, s)
+		if err != nil {
+			p.Problems = append(p.Problems, fmt.Sprintf("mcpServers.%s: %v", oneLine(name, 60), err))
+			continue
+		}
+		p.Servers = append(p.Servers, c)
+	}
+	return p, nil
+}
+
+func (p *Project) server(name string, v jsonvalue.Value) (Config, error) {
+	c := Config{Name: name, Origin: FromWorkspace, Where: p.Path}
+	if !v.IsObject() {
+		return c, fmt.Errorf("must be an object, not %s", v.Kind())
+	}
+	var err error
+	str := func(to *string, key string, x jsonvalue.Value) {
+		s, ok := x.Str()
+		if !ok && err == nil {
+			err = fmt.Errorf("%s must be text, not %s", key, x.Kind())
+		}
+		*to = s
+	}
+	table := func(to *map[string]string, key string, x jsonvalue.Value) {
+		if !x.IsObject() && err == nil {
+			err = fmt.Errorf("%s must be an object of texts, not %s", key, x.Kind())
+		}
+		*to = map[string]string{}
+		for k, e := range x.Members() {
+			var s string
+			str(&s, key+"."+k, e)
+			(*to)[k] = s
+		}
+	}
+	for key, x := range v.Members() {
+		if x.IsNull() {
+			continue
+		}
+		switch key {
+		case "type":
+			var t string
+			str(&t, key, x)
+			c.Transport = Transport(t)
+		case "command":
+			str(&c.Command, key, x)
+		case "url":
+			str(&c.URL, key, x)
+		case "args":
+			if !x.IsArray() && err == nil {
+				err = fmt.Errorf("args must be a list of texts, not %s", x.Kind())
+			}
+			for _, e := range x.Elements() {
+				var s string
+				str(&s, key, e)
+				c.Args = append(c.Args, s)
+			}
+		case "env":
+			table(&c.Env, key, x)
+		case "headers":
+			table(&c.Headers, key, x)
+		default:
+			p.Problems = append(p.Problems, fmt.Sprintf("mcpServers.%s.%s is not read", oneLine(name, 60), oneLine(key, 60)))
+		}
+	}
+	if c.Transport == "streamable-http" {
+		c.Transport = HTTP
+	}
+	c = c.normal()
+	switch {
+	case err != nil:
+	case c.Transport != Stdio && c.Transport != HTTP && c.Transport != SSE:
+		err = fmt.Errorf("type must be stdio, http or sse, not %q", string(c.Transport))
+	case c.Transport == Stdio && c.Command == "":
+		err = errors.New("a stdio server needs a command")
+	case c.Transport != Stdio && c.URL == "":
+		err = errors.New("a server of this type needs a url")
+	}
+	if c.Command != "" && !filepath.IsAbs(c.Command) && strings.ContainsAny(c.Command, `/\`) && !strings.HasPrefix(c.Command, "${") {
+		c.Command = filepath.Join(filepath.Dir(p.Path), c.Command)
+	}
+	return c, err
+}
