@@ -75,7 +75,7 @@ func (m *mcpSessions) closeAll() {
 // prepareMCP makes the MCP servers of a session, none of which is started yet.
 func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.Scope, p acp.SessionParams) *mcp.Session {
 	h := log.Header()
-	notify := func(bool, string, string) {}
+	var notify func(bad bool, title, detail string)
 	if p.Notifier != nil {
 		notify = func(bad bool, title, detail string) {
 			severity := acp.SeverityInfo
@@ -102,10 +102,11 @@ func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.S
 func (a *app) startMCP(cfg *config.Config, s *mcp.Session, p acp.SessionParams) []agent.Listener {
 	brought, waiting, err := projectServers(cfg, p.Cwd)
 	tell := func(severity acp.Severity, title, detail string) {
-		a.logger.Warn(title, "detail", detail)
-		if p.Notifier != nil {
-			p.Notifier.Notice(severity, title, detail)
+		if p.Notifier == nil {
+			a.logger.Warn(title, "detail", detail)
+			return
 		}
+		p.Notifier.Notice(severity, title, detail)
 	}
 	if err != nil {
 		tell(acp.SeverityWarning, "The MCP servers of the workspace are not started", err.Error())

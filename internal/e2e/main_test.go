@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/dsh-acp/dsh-acp/internal/mcp/mcptest"
 )
 
 // bin is the program under test: the one named by DSH_ACP_BIN, else one built
@@ -15,6 +17,7 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	mcptest.MaybeServe() // a server of the tests is this binary, started again
 	os.Exit(run(m))
 }
 

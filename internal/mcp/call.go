@@ -66,6 +66,7 @@ func (v *server) call(ctx context.Context, t *remoteTool, args jsonvalue.Value, 
 	}
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(l.life, cancel)() // no answer comes any more
 	c := &call{ctx: limited, run: run, limit: v.cfg.CallTimeout, began: time.Now()}
 	timedOut := make(chan struct{})
 	c.timer = time.AfterFunc(c.limit, func() {
@@ -92,6 +93,11 @@ func (v *server) call(ctx context.Context, t *remoteTool, args jsonvalue.Value, 
 		return jsonvalue.Value{}, ctx.Err()
 	}
 	if err != nil && raw == nil {
+		select {
+		case <-l.gone:
+			err = l.err
+		default:
+		}
 		return jsonvalue.Value{}, v.callError(l, err)
 	}
 	result, err := jsonvalue.Parse(raw)

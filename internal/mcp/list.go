@@ -100,6 +100,8 @@ func readTool(raw json.RawMessage) rawTool {
 		t.name, t.problem = noName, "it has no name"
 	case len(t.name) > maxToolName:
 		t.name, t.problem = oneLine(t.name, 60), fmt.Sprintf("its name has more than %d bytes", maxToolName)
+	case v.Get("execution").GetString("taskSupport") == "required":
+		t.problem = "it runs only as a task, which is not supported"
 	default:
 		if t.input, err = inputSchema(v.Get("inputSchema")); err != nil {
 			t.problem = "the schema of its arguments cannot be used: " + err.Error()

@@ -81,6 +81,8 @@ type link struct {
 	relist  chan struct{} // the server says that its tools have changed
 	gone    chan struct{} // closed when the connection has ended
 	err     error         // why; good once gone is closed
+	life    context.Context
+	end     context.CancelFunc // of life; called when the connection has ended, too
 }
 
 // run keeps the server alive until ctx ends or it is given up.
@@ -238,11 +240,16 @@ func (v *server) late(err error) error {
 // again when it fails.
 func (v *server) connect(ctx context.Context, version string) (*link, error) {
 	l := &link{relist: make(chan struct{}, 1), gone: make(chan struct{})}
+	// Streams live in the context that they are opened in, so that is the
+	// connection's own; the start only ends it when it fails.
+	l.life, l.end = context.WithCancel(context.WithoutCancel(ctx))
+	started := context.AfterFunc(ctx, l.end)
 	var transport mcp.Transport
 	switch v.cfg.Transport {
 	case HTTP, SSE:
 		h, err := newHTTPLink(v.cfg)
 		if err != nil {
+			l.end()
 			return nil, finalError{err}
 		}
 		if v.s.opt.Token != nil {
@@ -259,6 +266,7 @@ func (v *server) connect(ctx context.Context, version string) (*link, error) {
 			err = fmt.Errorf("%w: install it, or give its whole path (PATH is that of the program that started this one)", err)
 		}
 		if err != nil {
+			l.end()
 			return nil, err
 		}
 		l.process = p
@@ -267,7 +275,11 @@ func (v *server) connect(ctx context.Context, version string) (*link, error) {
 		}}, &l.conn}
 	}
 	client := v.client(l)
-	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	session, err := client.Connect(l.life, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err == nil && !started() {
+		err = ctx.Err()
+		_ = session.Close()
+	}
 	if err != nil {
 		err = v.why(l, err)
 		v.stop(l)
@@ -287,6 +299,7 @@ func (v *server) connect(ctx context.Context, version string) (*link, error) {
 		}
 		l.err = err
 		close(l.gone)
+		l.end()
 	})
 	return l, nil
 }
@@ -334,6 +347,7 @@ func (v *server) spawn() (*proc.Process, error) {
 
 // stop ends a connection and its process and waits for both.
 func (v *server) stop(l *link) {
+	defer l.end()
 	v.mu.Lock()
 	if v.link == l {
 		v.link = nil

@@ -31,7 +31,8 @@ type Options struct {
 	Version    string          // of this program
 	Logger     *slog.Logger
 	// Notify tells the person something about servers; bad says that something
-	// does not work, and detail may be empty. nil only logs. It must not block.
+	// does not work, and detail may be empty. It must not block, and keeps its own
+	// log; nil writes to Logger.
 	Notify func(bad bool, title, detail string)
 	// Record appends an event to the session's log; nil records nothing.
 	Record func(eventType string, data jsonvalue.Value) error
@@ -172,16 +173,17 @@ func list(names []string) string {
 	return out
 }
 
-// notify tells the person and the log.
+// notify tells the person, or the log when there is nobody to tell.
 func (s *Session) notify(bad bool, title, detail string) {
+	if s.opt.Notify != nil {
+		s.opt.Notify(bad, title, detail)
+		return
+	}
 	level := slog.LevelInfo
 	if bad {
 		level = slog.LevelWarn
 	}
 	s.opt.Logger.Log(context.Background(), level, title, "detail", detail, "session", s.opt.SessionID)
-	if s.opt.Notify != nil {
-		s.opt.Notify(bad, title, detail)
-	}
 }
 
 // Tool finds what is known of a tool that is offered.

@@ -16,10 +16,16 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/elicit"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/mcp/mcptest"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
+
+func TestMain(m *testing.M) {
+	mcptest.MaybeServe()
+	os.Exit(m.Run())
+}
 
 // world is a session with its servers, without a model.
 type world struct {
@@ -105,7 +111,7 @@ func newWorld(t *testing.T) *world {
 
 // role is a scripted server.
 func role(name string, env ...string) Config {
-	c := Config{Name: name, Origin: FromUser, Command: os.Args[0], Env: map[string]string{roleVariable: name}}
+	c := Config{Name: name, Origin: FromUser, Command: os.Args[0], Env: map[string]string{mcptest.RoleVariable: name}}
 	for i := 0; i+1 < len(env); i += 2 {
 		c.Env[env[i]] = env[i+1]
 	}
@@ -307,7 +313,7 @@ func TestServerIsGivenUp(t *testing.T) {
 
 func TestFlakyServerJoinsLater(t *testing.T) {
 	w := newWorld(t)
-	w.start(role("flaky", "MCP_TEST_FILE", filepath.Join(t.TempDir(), "once")))
+	w.start(role("flaky", mcptest.FileVariable, filepath.Join(t.TempDir(), "once")))
 	until(t, "ready", func() bool { return w.mcp.Status()[0].State == Ready })
 	w.wants("mcp__flaky__echo", `{}`, `{}`)
 }
@@ -419,7 +425,7 @@ func TestChangedListIsFollowed(t *testing.T) {
 func TestCancellationIsPassedOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cancelled")
 	w := newWorld(t)
-	w.start(role("ok", "MCP_TEST_FILE", file))
+	w.start(role("ok", mcptest.FileVariable, file))
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(200*time.Millisecond, cancel)
 	began := time.Now()

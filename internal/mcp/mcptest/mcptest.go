@@ -1,4 +1,7 @@
-package mcp
+// Package mcptest has MCP servers that misbehave, for tests. They are written by
+// hand, line by line: no library would let them. A test binary is its own server:
+// it starts itself again with a role.
+package mcptest
 
 import (
 	"bufio"
@@ -7,20 +10,43 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
-// The servers of these tests are this test binary, started again with a role.
-// They are written by hand, line by line, so that they can misbehave.
-const roleVariable = "MCP_TEST_ROLE"
+// The environment of a server. File is where some roles leave a mark.
+const (
+	RoleVariable = "MCP_TEST_ROLE"
+	FileVariable = "MCP_TEST_FILE"
+)
 
-func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
-		(&scripted{role: role, out: bufio.NewWriter(os.Stdout), cancelled: map[string]chan struct{}{}}).serve()
+// Pixel is the picture that the tool image gives, in base64.
+const Pixel = pixel
+
+// hugeAnswer is more than anybody reads.
+const hugeAnswer = 32 << 20
+
+// MaybeServe makes this process a server when the environment says so, and does
+// not return then. Call it first in TestMain. Every role knows the tools of "ok"
+// unless it says otherwise:
+//
+//	ok        behaves
+//	silent    never answers
+//	dies      ends at once, with a word on stderr
+//	flaky     ends at once the first time; File remembers
+//	flood     writes to stderr without end
+//	noise     writes to stdout what is no message
+//	stays     ignores the end of its input
+//	many      has 500 tools, on ten pages
+//	looping   gives the same next page for ever
+//	bad       has tools with broken descriptions
+//	changing  has other tools after a call of change
+func MaybeServe() {
+	role := os.Getenv(RoleVariable)
+	if role == "" {
 		return
 	}
-	os.Exit(m.Run())
+	(&scripted{role: role, out: bufio.NewWriter(os.Stdout)}).serve()
+	os.Exit(0)
 }
 
 type message struct {
@@ -34,11 +60,10 @@ type message struct {
 type scripted struct {
 	role string
 
-	mu        sync.Mutex
-	out       *bufio.Writer
-	changed   bool
-	waiting   chan message             // answers to our own requests
-	cancelled map[string]chan struct{} // by request id
+	mu      sync.Mutex
+	out     *bufio.Writer
+	changed bool
+	waiting chan message // answers to our own requests
 }
 
 func (s *scripted) write(format string, args ...any) {
@@ -63,7 +88,7 @@ func (s *scripted) serve() {
 		fmt.Fprintln(os.Stderr, "cannot open the database")
 		os.Exit(3)
 	case "flaky": // the first start fails
-		path := os.Getenv("MCP_TEST_FILE")
+		path := os.Getenv(FileVariable)
 		if _, err := os.Stat(path); err != nil {
 			_ = os.WriteFile(path, nil, 0o600)
 			os.Exit(1)
@@ -182,7 +207,7 @@ func (s *scripted) handle(m message) {
 			RequestID json.RawMessage `json:"requestId"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
-		if path := os.Getenv("MCP_TEST_FILE"); path != "" {
+		if path := os.Getenv(FileVariable); path != "" {
 			_ = os.WriteFile(path, p.RequestID, 0o600)
 		}
 	case "notifications/initialized":
@@ -213,7 +238,7 @@ func (s *scripted) call(m message) {
 	case "big":
 		s.reply(m.ID, text("%s", strings.Repeat("x", 5<<20)))
 	case "huge":
-		s.reply(m.ID, text("%s", strings.Repeat("x", maxMessage)))
+		s.reply(m.ID, text("%s", strings.Repeat("x", hugeAnswer)))
 	case "image":
 		s.reply(m.ID, `{"content":[{"type":"text","text":"here"},{"type":"image","data":"`+pixel+`","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"image","data":"not base64!","mimeType":"image/png"},{"type":"unheard"},5],"structuredContent":{"b":1,"a":12345678901234}}`)
 	case "progress":
