@@ -171,7 +171,9 @@ func (c *client) take(line []byte) {
 	asked := c.asked[string(f.ID)]
 	c.cond.Broadcast()
 	c.mu.Unlock()
-	if schema, _ := publishedSchema(); schema != nil {
+	if schema, err := publishedSchema(); err != nil {
+		c.t.Errorf("the published schema: %v", err)
+	} else {
 		if err := schema.check(f, asked); err != nil {
 			c.t.Errorf("a message is not valid: %.300s\n%v", line, err)
 		}

@@ -166,3 +166,29 @@ func TestCancelWhileTheEditorIsAsked(t *testing.T) {
 		t.Errorf("withdrawn %v, call %s", withdrawn, calls[0].Status)
 	}
 }
+
+// A subagent reads and changes what the editor shows, in the name of the session
+// that the editor knows.
+func TestASubagentUsesTheEditorsFiles(t *testing.T) {
+	c := start(t, setup{config: fullAccess})
+	path := filepath.Join(c.cwd, "a.txt")
+	write(t, path, "saved\n")
+	ed := &buffers{open: map[string]string{path: "typed\n"}}
+	sessions := map[string]bool{}
+	c.files = func(method string, params json.RawMessage) any {
+		var p struct{ SessionID string }
+		_ = json.Unmarshal(params, &p)
+		ed.mu.Lock()
+		sessions[p.SessionID] = true
+		ed.mu.Unlock()
+		return ed.answer(method, params)
+	}
+	s := c.open(withFiles(true, true))
+	c.prompt(s, delegated(readA+"\n/then\n"+tool("edit", editOf("typed", "edited"))))
+	if data, _ := os.ReadFile(path); string(data) != "edited\n" {
+		t.Errorf("file %q, calls %+v", data, c.calls(s))
+	}
+	if len(sessions) != 1 || !sessions[s] {
+		t.Errorf("asked in the name of %v", sessions)
+	}
+}

@@ -3,7 +3,9 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,4 +87,34 @@ func replayOf(t *testing.T, answers ...any) string {
 	write(t, filepath.Join(dir, "session.jsonl"), `{"type":"session","version":0,"id":"x","createdAt":0,"delegationDepth":0}`+"\n")
 	return fmt.Sprintf("model:\n  provider: replay\n  replay:\n    script: %q\n    override: %q\npermissions:\n  preset: danger-full-access\n",
 		filepath.Join(dir, "session.jsonl"), filepath.Join(dir, "override.json"))
+}
+
+// startPipes runs the agent with the local model in a home of its own and gives
+// its pipes. It must leave by itself when its input is closed.
+func startPipes(t *testing.T, cwd string) (in io.WriteCloser, out io.Reader) {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(bin, "--model", "local")
+	cmd.Dir = cwd
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "TMPDIR=" + os.TempDir()}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err = cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		late := time.AfterFunc(3*time.Second, func() { _ = cmd.Process.Kill() })
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the agent left with %v", err)
+		}
+		late.Stop()
+	})
+	return in, out
 }

@@ -13,15 +13,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// messageSchema holds the published schema, compiled per method. nil when the
-// npm clients are not installed.
+// messageSchema holds the published schema, compiled per method.
 type messageSchema struct{ params, results map[string]*jsonschema.Schema }
 
 var publishedSchema = sync.OnceValues(func() (*messageSchema, error) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "testdata", "clients", "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", "schema.json"))
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
+	raw, err := os.ReadFile(filepath.Join("..", "acp", "conformance", "schema", "v1.json"))
 	if err != nil {
 		return nil, err
 	}
@@ -111,4 +107,20 @@ func (s *messageSchema) check(m frame, asked string) error {
 		return err
 	}
 	return which.Validate(v)
+}
+
+// The schema that is kept here is the one of the SDK that the client tests run.
+func TestTheSchemaIsThePublishedOne(t *testing.T) {
+	dir := needClients(t)
+	theirs, err := os.ReadFile(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk", "schema", "v1", "schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := os.ReadFile(filepath.Join("..", "acp", "conformance", "schema", "v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(ours, theirs) {
+		t.Error("internal/acp/conformance/schema/v1.json is another schema than that of the SDK")
+	}
 }
