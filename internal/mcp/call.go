@@ -60,45 +60,12 @@ func (v *server) call(ctx context.Context, t *remoteTool, args jsonvalue.Value, 
 	if !args.IsObject() {
 		return jsonvalue.Value{}, pipeline.NewError("ToolArgsError", pipeline.CodeInvalidArgs, `invalid arguments: "arguments" must be an object`)
 	}
-	l, err := v.ready(ctx)
+	raw, err := v.send(ctx, t, args, run)
+	if errors.Is(err, errNotSent) { // the connection had just ended
+		raw, err = v.send(ctx, t, args, run)
+	}
 	if err != nil {
 		return jsonvalue.Value{}, err
-	}
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(l.life, cancel)() // no answer comes any more
-	c := &call{ctx: limited, run: run, limit: v.cfg.CallTimeout, began: time.Now()}
-	timedOut := make(chan struct{})
-	c.timer = time.AfterFunc(c.limit, func() {
-		close(timedOut)
-		cancel()
-	})
-	v.enter(c)
-	defer v.leave(c)
-
-	asking, answer := withAnswer(limited)
-	params := &mcp.CallToolParams{Name: t.raw.name, Arguments: json.RawMessage(args.WellFormed().JSON())}
-	params.SetProgressToken(c.token)
-	_, err = l.session.CallTool(asking, params)
-	raw := answer.get()
-	select {
-	case <-timedOut:
-		if err != nil {
-			ms := strconv.FormatInt(c.limit.Milliseconds(), 10)
-			return jsonvalue.Value{}, pipeline.NewError("ToolTimeoutError", pipeline.CodeToolTimeout, "tool call timed out after "+ms+"ms without a sign of life of the MCP server "+v.cfg.Name)
-		}
-	default:
-	}
-	if ctx.Err() != nil {
-		return jsonvalue.Value{}, ctx.Err()
-	}
-	if err != nil && raw == nil {
-		select {
-		case <-l.gone:
-			err = l.err
-		default:
-		}
-		return jsonvalue.Value{}, v.callError(l, err)
 	}
 	result, err := jsonvalue.Parse(raw)
 	if err != nil || !result.IsObject() {
@@ -118,6 +85,66 @@ func (v *server) call(ctx context.Context, t *remoteTool, args jsonvalue.Value, 
 		return jsonvalue.Value{}, fail(CodeToolError, text)
 	}
 	return value, nil
+}
+
+// errNotSent is the failure of a call that its server has not seen.
+var errNotSent = fail(CodeServerDown, "the connection to the MCP server ended before the call was sent")
+
+// send makes the request and gives the bytes of its result.
+func (v *server) send(ctx context.Context, t *remoteTool, args jsonvalue.Value, run registry.Run) (json.RawMessage, error) {
+	l, err := v.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.life, cancel)() // no answer comes any more
+	c := &call{ctx: limited, run: run, limit: v.cfg.CallTimeout, began: time.Now()}
+	timedOut := make(chan struct{})
+	c.timer = time.AfterFunc(c.limit, func() {
+		close(timedOut)
+		cancel()
+	})
+	v.enter(c)
+	defer v.leave(c)
+
+	asking, answer := withAnswer(limited)
+	params := &mcp.CallToolParams{Name: t.raw.name, Arguments: json.RawMessage(args.WellFormed().JSON())}
+	params.SetProgressToken(c.token)
+	_, err = l.session.CallTool(asking, params)
+	if raw := answer.get(); raw != nil && ctx.Err() == nil {
+		return raw, nil // what the library thought of it does not matter
+	}
+	select {
+	case <-timedOut:
+		ms := strconv.FormatInt(c.limit.Milliseconds(), 10)
+		return nil, pipeline.NewError("ToolTimeoutError", pipeline.CodeToolTimeout, "tool call timed out after "+ms+"ms without a sign of life of the MCP server "+v.cfg.Name)
+	default:
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err == nil:
+		return nil, fail(CodeRefused, "the MCP server "+v.cfg.Name+" sent an answer that cannot be read")
+	}
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		return nil, v.callError(l, err)
+	}
+	// The end of a connection is noticed here a moment before its owner sees it.
+	select {
+	case <-l.gone:
+	case <-time.After(time.Second):
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) {
+		return nil, errNotSent
+	}
+	select {
+	case <-l.gone:
+		err = l.err
+	default:
+	}
+	return nil, v.callError(l, err)
 }
 
 // callError puts the failure of a call into words.

@@ -203,7 +203,7 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return fmt.Errorf("%w: the server does not read: %v", mcp.ErrConnectionClosed, err)
+	return fmt.Errorf("the server does not read: %w", err)
 }
 
 // Close ends the conversation and the process. It does not wait for the latter.
