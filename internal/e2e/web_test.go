@@ -40,7 +40,8 @@ func TestFetchingAPageAsksForItsHost(t *testing.T) {
 		return "allow_always"
 	}
 	s := c.open(nil)
-	c.prompt(s, fetchOf("http://"+host+"/page")+"\n"+fetchOf("http://"+host+"/missing"))
+	c.prompt(s, fetchOf("http://"+host+"/page"))
+	c.prompt(s, fetchOf("http://"+host+"/missing"))
 	if len(asked) != 1 || !strings.Contains(asked[0], "Allow always: web_fetch "+host) || !strings.Contains(asked[0], `"kind":"fetch"`) {
 		t.Errorf("asked %d times: %q", len(asked), asked)
 	}
