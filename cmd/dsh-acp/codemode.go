@@ -15,7 +15,8 @@ import (
 
 // codeMode is what runs programs.
 type codeMode struct {
-	runner *runner.Runner
+	runner    *runner.Runner
+	transport *codemode.Transport
 	// tighter holds the limits of scopes whose workspace has stricter ones, by
 	// the scope's label.
 	tighter sync.Map
@@ -38,6 +39,7 @@ func (a *app) setupCodeMode() error {
 	if err != nil {
 		return err
 	}
+	a.codeMode.transport = t
 	_, err = a.registry.SetTransport(t)
 	return err
 }

@@ -51,7 +51,9 @@ func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *regi
 	}
 	_, listErr := scope.AddSection(a.skills.Section(scope, h.Cwd))
 	_, guardErr := guard.Install(scope, a.pipeline)
-	return errors.Join(listErr, guardErr, spill.Install(scope, a.pipeline, spill.Options{
+	long := spill.Options{
 		MaxInline: cfg.Tools.MaxInlineBytes, Dir: filepath.Join(a.store.Dir(h.ID), "results"), Logger: a.logger,
-	}))
+	}
+	_, logErr := a.codeMode.transport.OnDispatchLog(scope, long.Logged)
+	return errors.Join(listErr, guardErr, logErr, spill.Install(scope, a.pipeline, long))
 }

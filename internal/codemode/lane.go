@@ -138,7 +138,7 @@ func (b *bridge) commit(c *subCall) {
 	}
 	c.settle(b.reply(c, r))
 	members := append(b.members(c),
-		member("isError", jsonvalue.Bool(r.IsError())), member("content", content.ToValue(blocks)))
+		member("isError", jsonvalue.Bool(r.IsError())), member("content", content.ToValue(b.logged(c.pending.Execution(), blocks))))
 	if meta := b.presentationMeta(c, r); !meta.IsUndefined() {
 		members = append(members, member("meta", meta))
 	}

@@ -48,6 +48,7 @@ type Transport struct {
 	opt      Options
 	pipeline *pipeline.Pipeline
 	views    *views
+	logs     registry.Listeners[LogFunc]
 }
 
 var _ registry.Transport = (*Transport)(nil)

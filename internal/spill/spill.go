@@ -57,17 +57,41 @@ func (o Options) listen(ctx context.Context, exec *registry.Execution, r *regist
 	if !ok || int64(len(text)) <= o.MaxInline {
 		return d, nil
 	}
+	if short, ok := o.spill(exec, text); ok {
+		d = d.WithContent(content.Text(short))
+	}
+	return d, nil
+}
+
+// Logged does the same to what a session's log keeps of a call that a program
+// made, read included: the program has its value already, and no model reads
+// this. nil keeps the content (rule R15.1).
+func (o Options) Logged(exec *registry.Execution, blocks []content.Block) []content.Block {
+	text, ok := allText(blocks)
+	if o.MaxInline <= 0 || !ok || int64(len(text)) <= o.MaxInline {
+		return nil
+	}
+	short, ok := o.spill(exec, text)
+	if !ok {
+		return nil
+	}
+	return []content.Block{content.Text(short)}
+}
+
+// spill stores a text and gives what stands for it; false when it cannot be
+// stored, or not be made short enough.
+func (o Options) spill(exec *registry.Execution, text string) (short string, ok bool) {
 	path, err := store(o.Dir, exec.Name(), text)
 	if err != nil {
-		o.Logger.Warn("a long result could not be stored, so the model gets all of it", "tool", exec.Name(), "call", exec.CallID(), "err", err)
-		return d, nil
+		if o.Logger != nil {
+			o.Logger.Warn("a long result could not be stored, so it stays as it is", "tool", exec.Name(), "call", exec.CallID(), "err", err)
+		}
+		return "", false
 	}
-	short, ok := shorten(text, path, int(o.MaxInline))
-	if !ok {
+	if short, ok = shorten(text, path, int(o.MaxInline)); !ok {
 		_ = os.Remove(path)
-		return d, nil
 	}
-	return d.WithContent(content.Text(short)), nil
+	return short, ok
 }
 
 func allText(blocks []content.Block) (string, bool) {

@@ -235,3 +235,45 @@ func TestShorten(t *testing.T) {
 		}
 	})
 }
+
+// What the log keeps of a program's call is shortened the same way, that of read
+// too; what is short, or no text, stays.
+func TestTheLogOfAProgramsCall(t *testing.T) {
+	w := newWorld(t, 800)
+	reg := w.scope.Registry()
+	exec, err := reg.Begin(registry.ExecutionSpec{CallID: "c:code:1", Name: "read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{MaxInline: 800, Dir: w.dir}
+	whole := strings.Repeat("z", 3000)
+	got := content.JoinText(o.Logged(exec, []content.Block{content.Text(whole)}))
+	m := notice.FindStringSubmatch(got)
+	if m == nil || len(got) != 800 {
+		t.Fatalf("%d bytes: %s", len(got), got)
+	}
+	if stored, err := os.ReadFile(m[2]); err != nil || string(stored) != whole {
+		t.Errorf("stored: %d bytes, %v", len(stored), err)
+	}
+	picture, err := content.FromValue(jsonvalue.MustFromGo(map[string]any{"type": "image", "mimeType": "image/png", "data": "AAAA"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, blocks := range map[string][]content.Block{
+		"short": {content.Text("x")}, "nothing": nil, "a picture": {content.Text(whole), picture},
+	} {
+		if o.Logged(exec, blocks) != nil {
+			t.Errorf("%s is changed", name)
+		}
+	}
+	if (Options{Dir: w.dir}).Logged(exec, []content.Block{content.Text(whole)}) != nil {
+		t.Error("the policy is off, and works")
+	}
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if (Options{MaxInline: 800, Dir: filepath.Join(blocked, "x")}).Logged(exec, []content.Block{content.Text(whole)}) != nil {
+		t.Error("a text that cannot be stored is lost")
+	}
+}
