@@ -140,6 +140,7 @@ usage:
 
 flags:
 ` + commonFlagsHelp + `
+  --record DIR         record each session as a scenario that can be played again
   --version            print the version
   --help               print this text
 

@@ -23,6 +23,7 @@ Now waiting for protocol messages on stdin; end with Ctrl-D.
 // runServe serves ACP: the main job.
 func runServe(ctx context.Context, e env, args []string) error {
 	f := newFlags("dsh-acp")
+	record := f.String("record", "", "")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
@@ -51,9 +52,14 @@ func runServe(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	defer app.close()
+	in, out, endRecording, err := app.record(ctx, *record, e.stdin, frames)
+	if err != nil {
+		return err
+	}
+	defer endRecording()
 	srv := acp.NewServer(acp.Options{
 		Name: agentName, Version: versionString(), Backend: app, Logger: logger,
 		Wire: wire.Options{MaxLine: int(cfg.Limits.MaxLineBytes)},
 	})
-	return srv.Serve(ctx, e.stdin, frames)
+	return srv.Serve(ctx, in, out)
 }

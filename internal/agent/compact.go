@@ -148,12 +148,13 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 	window := info.ContextWindow
 	used := compact.Used(events, c.overhead)
 	room := window * transcriptPercent / 100
+	there := compact.Conversation(events)
 	switch {
 	case window <= 0 || c.trigger == triggerOverflow:
 		// Nobody says what fits, or what they say is wrong: less than there is.
-		window, room = used, max(used/2, 2000)
+		window, room = there, max(there/2, 2000)
 	case c.trigger == triggerManual:
-		window = min(window, used*5/4) // who asks for it wants to see something go
+		window = min(window, there*5/4) // who asks for it wants to see something go
 	}
 	plan, ok := compact.Choose(events, window*keepPercent/100, window*keepLastPercent/100)
 	if !ok || plan.Tokens < leastReplaced {
@@ -212,7 +213,7 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 func (s *Session) summarise(ctx context.Context, c compaction, info model.Info, plan compact.Plan, room int64) (string, error) {
 	for attempt := 1; ; attempt++ {
 		req := compact.Request(plan, c.instructions, room)
-		req.SessionID, req.Model = s.header.ID, c.to.model
+		req.SessionID, req.Cwd, req.Model = s.header.ID, s.header.Cwd, c.to.model
 		if info.MaxOutput > 0 {
 			req.MaxTokens = min(req.MaxTokens, info.MaxOutput)
 		}

@@ -79,7 +79,7 @@ func (s *Session) step(ctx context.Context, step int64) (stepOutcome, error) {
 
 func (s *Session) newRequest(to target, p *registry.Prompt) model.Request {
 	req := model.Request{
-		SessionID: s.header.ID, Model: to.model, ReasoningEffort: to.effort,
+		SessionID: s.header.ID, Cwd: s.header.Cwd, Model: to.model, ReasoningEffort: to.effort,
 		System: p.System, Messages: session.Messages(s.cfg.Log.Kept()),
 	}
 	for _, t := range p.Tools {

@@ -49,6 +49,7 @@ var arrows = map[string][]string{
 	"internal/model":        {"internal/jsonvalue", "internal/content"},
 	"internal/model/replay": {"internal/model", "internal/session", "internal/jsonvalue", "internal/content"},
 	"internal/model/local":  {"internal/model", "internal/jsonvalue", "internal/content"},
+	"internal/record":       {"internal/session", "internal/model", "internal/jsonvalue", "internal/filelock"},
 	"internal/compact":      {"internal/session", "internal/model", "internal/jsonvalue", "internal/content"},
 	"internal/session":      {"internal/model", "internal/jsonvalue", "internal/content", "internal/filelock"},
 	"internal/codemode":     {"internal/pipeline", "internal/registry", "internal/schema", "internal/cards", "internal/content", "internal/jsonvalue"},

@@ -10,14 +10,12 @@ import (
 
 // compacting is the compaction that is under way.
 type compacting struct {
-	id     string // "" when none is
-	tokens int64  // of the conversation before it; 0 when nobody knows
+	id string // "" when none is
 }
 
 // compactStart announces a compaction.
 func (p *Projector) compactStart(d jsonvalue.Value) []Update {
-	n, _ := d.Get("tokens").Int64()
-	p.compacting = compacting{id: d.GetString("id"), tokens: n}
+	p.compacting = compacting{id: d.GetString("id")}
 	if p.compacting.id == "" {
 		return nil
 	}
@@ -69,26 +67,10 @@ func (p *Projector) compactEnd(d jsonvalue.Value) []Update {
 	case u.Status == CompactionFailed:
 		out = p.compactNote(fmt.Sprintf("The conversation could not be summarised, and is as it was: %s", u.Error))
 	default:
-		left, _ := d.Get("tokens").Int64()
-		out = p.compactNote("The model goes on from a summary of the older part" + saved(c.tokens, left) + ". Nothing is lost from the session's log.")
+		out = p.compactNote("The model goes on from a summary of the older part. Nothing is lost from the session's log.")
 	}
 	p.compacting = compacting{}
 	return out
-}
-
-// saved says what a compaction was good for, where that is known.
-func saved(before, after int64) string {
-	if before <= 0 || after <= 0 || after >= before {
-		return ""
-	}
-	return fmt.Sprintf(" (about %s tokens instead of %s)", thousands(after), thousands(before))
-}
-
-func thousands(n int64) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%dk", (n+500)/1000)
 }
 
 // compactNote tells of a compaction in a message of its own.

@@ -55,6 +55,14 @@ func eventTokens(e session.Event) int64 {
 	return MessageTokens(m)
 }
 
+// Conversation guesses how many tokens the conversation takes by itself.
+func Conversation(events []session.Event) (n int64) {
+	for _, e := range session.Surface(events) {
+		n += eventTokens(e)
+	}
+	return n
+}
+
 // Used says how much of the context window the next request takes, in tokens:
 // what the provider counted with the last answer that is still part of the
 // context, and a guess for what came after it. Without such a count all of it is

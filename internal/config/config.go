@@ -22,6 +22,7 @@ type Config struct {
 	Plugins     []Plugin
 	Sessions    Sessions
 	Compaction  Compaction
+	Record      Record
 	Limits      Limits
 	Log         Log
 
@@ -56,6 +57,11 @@ type Model struct {
 	Prices   map[string]Price
 	Currency string
 	Replay   Replay
+}
+
+// Record says what recordings must not hold.
+type Record struct {
+	Redact []string // regular expressions
 }
 
 // Compaction says when a conversation is replaced by a summary.

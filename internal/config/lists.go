@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -24,6 +25,18 @@ func baseURL() *key {
 			return func(c *Config) { c.Model.BaseURL = v }, err
 		},
 	}
+}
+
+func patternsKey(name, doc string, place func(*Config) *[]string) *key {
+	return &key{name: name, typ: "list of text", initial: "[]", doc: doc, read: func(_ *reader, n *node) (change, error) {
+		v, err := readTexts(n)
+		for _, p := range v {
+			if _, bad := regexp.Compile(p); bad != nil && err == nil {
+				err = fmt.Errorf("%q is no regular expression: %w", p, bad)
+			}
+		}
+		return func(c *Config) { *place(c) = v }, err
+	}}
 }
 
 func headersKey() *key {

@@ -65,7 +65,7 @@ func TestCompactionIsToldToOtherEditors(t *testing.T) {
 	c.prompt(id, "/say "+strings.Repeat("a long answer ", 300))
 	c.prompt(id, "/say short")
 	c.prompt(id, "/compact")
-	if said := c.message(id); !strings.Contains(said, "[Summarising the conversation …]") || !strings.Contains(said, "goes on from a summary of the older part (about ") {
+	if said := c.message(id); !strings.Contains(said, "[Summarising the conversation …]") || !strings.Contains(said, "goes on from a summary of the older part.") {
 		t.Errorf("%q", said)
 	}
 	if got := c.compactionUpdates(id); got != nil {

@@ -67,6 +67,9 @@ type Error struct {
 	// how long the server asked to wait, 0 when it did not.
 	Retryable  bool
 	RetryAfter time.Duration
+	// Wait is how long a recording waited before it asked again, to wait as long
+	// when it is played; 0 leaves it to [Backoff].
+	Wait time.Duration
 	// Err is the cause, if any.
 	Err error
 }

@@ -91,6 +91,9 @@ type Request struct {
 	// SessionID tells sessions apart; providers may use it as a cache key, and
 	// a recording binds its script to it.
 	SessionID string
+	// Cwd is the session's working directory, which a recording may speak of;
+	// nothing sends it.
+	Cwd string
 	// Model is an Info.ID.
 	Model string
 	// System is the system prompt; may be empty.

@@ -74,6 +74,9 @@ func (b Backoff) Next(failed int, err error) (Retry, error) {
 		// Coming back early costs the next wait, so nothing is taken off here.
 		wait = max(wait, e.RetryAfter)
 	}
+	if e.Wait > 0 {
+		wait = e.Wait
+	}
 	return Retry{Wait: wait, Attempt: failed + 1, Max: b.Attempts(), Failure: e}, nil
 }
 

@@ -15,8 +15,10 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
@@ -108,7 +110,7 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 				yield(model.Chunk{}, err)
 				return
 			}
-			if !yield(c, nil) {
+			if !yield(inFolder(c, req.Cwd), nil) {
 				return
 			}
 		}
@@ -120,6 +122,30 @@ func (p *Provider) Stream(ctx context.Context, req model.Request) iter.Seq2[mode
 			yield(model.Chunk{}, ctx.Err())
 		}
 	}
+}
+
+// folderMark stands in recordings for the session's working directory.
+const folderMark = "{{cwd}}"
+
+// inFolder is a chunk of a recording as it is said in a working directory.
+func inFolder(c model.Chunk, cwd string) model.Chunk {
+	if cwd == "" {
+		return c
+	}
+	quoted, err := json.Marshal(cwd)
+	if err != nil {
+		return c
+	}
+	inside := string(quoted[1 : len(quoted)-1]) // arguments are JSON in a text
+	c.Text = strings.ReplaceAll(c.Text, folderMark, cwd)
+	c.ArgumentsDelta = strings.ReplaceAll(c.ArgumentsDelta, folderMark, inside)
+	if c.Block != nil && (strings.Contains(c.Block.Text, folderMark) || strings.Contains(c.Block.Arguments, folderMark)) {
+		b := *c.Block
+		b.Text = strings.ReplaceAll(b.Text, folderMark, cwd)
+		b.Arguments = strings.ReplaceAll(b.Arguments, folderMark, inside)
+		c.Block = &b
+	}
+	return c
 }
 
 // take returns the entry that answers a session's next request.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
@@ -219,14 +220,21 @@ func entryFromValue(v jsonvalue.Value) (entry, error) {
 	e := entry{kind: entryKind(v.GetString("kind"))}
 	switch e.kind {
 	case kindHang:
-		e.chunks = []model.Chunk{model.StartChunk(0, model.PartText), model.TextChunk(0, "partial")}
-		return e, nil
+		if _, given := v.Lookup("chunks"); !given {
+			e.chunks = []model.Chunk{model.StartChunk(0, model.PartText), model.TextChunk(0, "partial")}
+			return e, nil
+		}
 	case kindThrow:
 		message, ok := v.Get("message").Str()
 		if !ok {
 			return e, errors.New(`a throw needs a string "message"`)
 		}
-		e.failure = &model.Error{Message: message, Code: v.GetString("code")}
+		again, _ := v.Get("retryable").Bool()
+		wait, _ := v.Get("waitMs").Int64()
+		e.failure = &model.Error{
+			Message: message, Code: v.GetString("code"), Retryable: again,
+			Wait: time.Duration(min(max(wait, 0), int64(time.Hour/time.Millisecond))) * time.Millisecond,
+		}
 	case kindChunks:
 	default:
 		return e, fmt.Errorf("the kind must be chunks, throw or hang, not %q", e.kind)
