@@ -27,6 +27,7 @@ type liveSession struct {
 	done   chan struct{} // closed when its goroutine has ended and its log is closed
 
 	forms       bool     // the client shows forms
+	steersAll   bool     // the client wants its prompts in the running turn
 	scopes      bool     // the client tells permission options of one kind apart
 	showNotices bool     // the client shows notices
 	notices     *notices // what the session's parts have to say beside the log
@@ -43,9 +44,11 @@ type liveSession struct {
 	proj   *cards.Projector
 	live   *outputs // what runs; its order is projMu's
 
-	mu     sync.Mutex
-	jobs   map[*promptJob]struct{} // waiting and running
-	closed bool
+	mu       sync.Mutex
+	jobs     map[*promptJob]struct{} // waiting and running
+	steering []*promptJob            // waiting jobs that the running turn may take
+	merged   []*promptJob            // jobs that it has taken
+	closed   bool
 }
 
 // promptJob is one session/prompt from its arrival to its answer.
@@ -60,6 +63,7 @@ type promptJob struct {
 	args    string
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+	merged  bool // it became part of a running turn; guarded by liveSession.mu
 }
 
 // errCancelledByClient is the cause of a turn that session/cancel or
@@ -73,7 +77,7 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Compactions: caps.Compaction, Logger: srv.log,
 	}
 	l := &liveSession{
-		server: srv, agent: a, cards: opt, forms: caps.FormElicitation, scopes: caps.Meta.Bool("permission_scopes"),
+		server: srv, agent: a, cards: opt, forms: caps.FormElicitation, steersAll: caps.Meta.Bool(metaSteer), scopes: caps.Meta.Bool("permission_scopes"),
 		showNotices: caps.Notices, notices: notes, additional: a.AdditionalDirectories(),
 		shownMode: modeID(a.Settings().Planning),
 		inbox:     make(chan *promptJob, maxQueuedPrompts),
@@ -84,6 +88,7 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 	l.live = newOutputs(&l.projMu, l.proj, l.trySend)
 	a.Log().Subscribe(l.show)
 	a.WatchOutput(l.live.write)
+	a.WatchSteering(l.takeSteering)
 	return l
 }
 
@@ -102,7 +107,9 @@ func nestsCalls(caps protocol.ClientCapabilities) bool {
 func (l *liveSession) run() {
 	defer close(l.done)
 	for job := range l.inbox {
-		l.turn(job)
+		if l.begin(job) {
+			l.turn(job)
+		}
 	}
 	if err := l.agent.Close(); err != nil {
 		l.server.log.Error("a session log could not be closed", "session", l.agent.SessionID(), "err", err)
@@ -111,7 +118,7 @@ func (l *liveSession) run() {
 }
 
 // enqueue takes a prompt. It never blocks.
-func (l *liveSession) enqueue(req *wire.Request, p promptParts) *protocol.Error {
+func (l *liveSession) enqueue(req *wire.Request, p promptParts, meta protocol.Meta) *protocol.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -126,6 +133,9 @@ func (l *liveSession) enqueue(req *wire.Request, p promptParts) *protocol.Error 
 		return protocol.InvalidRequest("too many prompts are waiting in this session: wait for one to end, or cancel")
 	}
 	l.jobs[job] = struct{}{}
+	if l.steers(meta, p) {
+		l.steering = append(l.steering, job)
+	}
 	// The request's own context ends by $/cancel_request or with the connection.
 	context.AfterFunc(req.Context(), func() {
 		if req.CancelledByPeer() {
@@ -167,61 +177,55 @@ func (l *liveSession) stop() {
 // when the answer goes out.
 func (l *liveSession) turn(job *promptJob) {
 	defer func() {
-		l.mu.Lock()
-		delete(l.jobs, job)
-		l.mu.Unlock()
-		job.cancel(nil)
-	}()
-	defer func() {
 		if r := recover(); r != nil {
 			l.server.log.Error("a turn panicked", "session", l.agent.SessionID(), "panic", r)
-			l.server.fail(job.req, protocol.InternalError("the turn failed unexpectedly; the log has the details"))
+			l.answerTurn(job, nil, protocol.InternalError("the turn failed unexpectedly; the log has the details"))
 		}
 	}()
-	if job.ctx.Err() != nil { // cancelled while it waited: nothing is logged
-		l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
+	reason, err := l.runJob(job)
+	if err != nil {
+		l.answerTurn(job, nil, turnFailure(err))
 		return
+	}
+	l.answerTurn(job, protocol.NewPromptResponse(protocol.StopReason(reason)), nil)
+}
+
+// runJob runs a prompt: a command, a turn, or one after the other.
+func (l *liveSession) runJob(job *promptJob) (agent.StopReason, error) {
+	if job.ctx.Err() != nil { // cancelled while it waited: nothing is logged
+		return agent.Cancelled, nil
 	}
 	l.syncCommands()
 	if job.command, job.args = l.server.findCommand(l.agent, job.sent.text); job.command != nil {
 		done, err := l.runCommand(job)
 		switch {
 		case err != nil:
-			l.fail(job, err)
-			return
+			return "", err
 		case done && job.ctx.Err() != nil:
-			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(agent.Cancelled)))
-			return
+			return agent.Cancelled, nil
 		case done:
-			l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopEndTurn))
-			return
+			return agent.EndTurn, nil
 		}
 	}
-	reason, err := l.agent.PromptShown(job.ctx, job.prompt, job.shown)
-	l.syncCommands()
-	if err != nil {
-		l.fail(job, err)
-		return
-	}
-	l.server.reply(job.req, protocol.NewPromptResponse(protocol.StopReason(reason)))
+	defer l.syncCommands()
+	return l.agent.PromptShown(job.ctx, job.prompt, job.shown)
 }
 
 // codeKeyRefused is the code of a turn that failed because the model's server
 // did not accept the key.
 const codeKeyRefused = "AUTH"
 
-// fail answers a prompt whose turn has failed.
-func (l *liveSession) fail(job *promptJob, err error) {
+// turnFailure is the answer to a prompt whose turn has failed.
+func turnFailure(err error) *protocol.Error {
 	var turn *agent.TurnError
-	if errors.As(err, &turn) {
-		e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
-		if turn.Code == codeKeyRefused { // editors then offer to log in
-			e = protocol.AuthRequired("turn failed: " + turn.Message)
-		}
-		l.server.fail(job.req, e.WithDetails(turn.Message))
-		return
+	if !errors.As(err, &turn) {
+		return protocol.InternalError(err.Error())
 	}
-	l.server.fail(job.req, protocol.InternalError(err.Error()))
+	e := &protocol.Error{Code: protocol.CodeInternalError, Message: "Internal error: turn failed: " + turn.Message}
+	if turn.Code == codeKeyRefused { // editors then offer to log in
+		e = protocol.AuthRequired("turn failed: " + turn.Message)
+	}
+	return e.WithDetails(turn.Message)
 }
 
 // show projects one event of the log and sends what it shows. The log calls it

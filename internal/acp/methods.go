@@ -35,6 +35,7 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
 				AdditionalDirectories: protocol.Yes(), Fork: marker[Forker](s), Title: marker[Titler](s),
 			},
+			Meta: promptingMeta(),
 		}, s.authMethods(p.Capabilities)))
 }
 
@@ -210,7 +211,7 @@ func (s *Server) handlePrompt(_ context.Context, req *wire.Request) {
 	}
 	parts, perr := readPrompt(p.Prompt, s.imageSupport(l))
 	if perr == nil {
-		perr = l.enqueue(req, parts)
+		perr = l.enqueue(req, parts, p.Meta)
 	}
 	if perr != nil {
 		s.fail(req, perr)

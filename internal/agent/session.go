@@ -89,6 +89,8 @@ type Session struct {
 	lastHeader jsonvalue.Value
 	spent      spending
 
+	steering atomic.Pointer[func() []Steering] // see WatchSteering
+
 	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
 
 	compactions int   // that were begun in the log

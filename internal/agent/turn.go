@@ -65,6 +65,11 @@ func (s *Session) PromptShown(ctx context.Context, prompt, shown []content.Block
 		if ctx.Err() != nil {
 			return Cancelled, s.endTurn(session.Data("kind", endKind(ctx)))
 		}
+		if step > 1 {
+			if _, err := s.steer(ctx); err != nil {
+				return "", err
+			}
+		}
 		out, err := s.step(ctx, step)
 		if err != nil {
 			return "", err
@@ -77,7 +82,13 @@ func (s *Session) PromptShown(ctx context.Context, prompt, shown []content.Block
 		switch out {
 		case stepContinue:
 		case stepDone:
-			more, err := s.goesOn(ctx)
+			more, err := false, error(nil)
+			if step < int64(s.cfg.MaxSteps) { // else nobody would answer
+				more, err = s.steer(ctx)
+			}
+			if !more && err == nil {
+				more, err = s.goesOn(ctx)
+			}
 			switch {
 			case err != nil:
 				return "", err
@@ -95,6 +106,11 @@ func (s *Session) PromptShown(ctx context.Context, prompt, shown []content.Block
 			return Cancelled, s.endTurn(session.Data("kind", endKind(ctx)))
 		}
 	}
+}
+
+// envelope is what a message has besides what the model reads: what was sent.
+func envelope(shown []content.Block) jsonvalue.Value {
+	return session.Data("displayContent", content.ToValue(shown), "prefixContexts", []any{})
 }
 
 // openTurn logs the prompt: turn/start, what was chosen since the turn before,
@@ -129,7 +145,7 @@ func (s *Session) openTurn(ctx context.Context, prompt, shown []content.Block) (
 	message := len(drafts)
 	data := session.Data("content", content.ToValue(prompt), "source", user)
 	if shown != nil {
-		data = data.With("envelope", session.Data("displayContent", content.ToValue(shown), "prefixContexts", []any{}))
+		data = data.With("envelope", envelope(shown))
 	}
 	drafts = append(drafts, session.Draft{Type: session.TypeUserMessage, Data: data})
 	drafts = append(drafts, told...)
