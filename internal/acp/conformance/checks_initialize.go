@@ -91,6 +91,9 @@ var initializeChecks = []Check{
 			{"session/delete", caps.session("delete"), known},
 			{"session/close", caps.session("close"), known},
 			{"session/fork", caps.session("fork"), known},
+			{"session/set_title", caps.session("title"), map[string]any{"sessionId": "conformance-unknown", "title": "x"}},
+			{"session/archive", caps.session("archive"), known},
+			{"session/status", caps.session("status"), known},
 			{"logout", present(caps.Auth.Logout), map[string]any{}},
 		} {
 			f := c.call(m.method, m.params)

@@ -59,6 +59,18 @@ type schemas struct {
 	params, results map[string]*node
 }
 
+// unstable are the members that the unstable schema of the same release adds to
+// definitions of the stable one. They are defined by the protocol, so an agent
+// may use them; what they hold is not looked at.
+var unstable = map[string][]string{
+	"AgentCapabilities":     {"providers"},
+	"McpCapabilities":       {"acp"},
+	"SessionCapabilities":   {"archive", "fork", "status", "systemPrompt", "title"},
+	"AgentAuthCapabilities": {"status"},
+	"SessionInfo":           {"archived"},
+	"PromptResponse":        {"usage"},
+}
+
 var published = sync.OnceValues(func() (*schemas, error) {
 	var doc struct {
 		Defs map[string]*node `json:"$defs"`
@@ -67,6 +79,11 @@ var published = sync.OnceValues(func() (*schemas, error) {
 		return nil, err
 	}
 	s := &schemas{doc.Defs, map[string]*node{}, map[string]*node{}}
+	for name, members := range unstable {
+		for _, m := range members {
+			doc.Defs[name].Properties[m] = &node{}
+		}
+	}
 	for name, def := range doc.Defs {
 		switch {
 		case def.Method == "":

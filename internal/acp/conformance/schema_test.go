@@ -139,6 +139,9 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s: %v", sample.text, unknown)
 		}
 	}
+	if _, unknown := s.validate(s.defs["InitializeResponse"], json.RawMessage(`{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"fork":{},"spoon":{}}}}`)); strings.Join(unknown, ",") != "agentCapabilities.sessionCapabilities.spoon" {
+		t.Errorf("capabilities: %v", unknown)
+	}
 	for text, want := range map[string]string{
 		`{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[{"content":"c","priority":"high","status":"pending","x":1}]}}`:                                          "update.entries[0].x",
 		`{"sessionId":"s","x":1,"update":{"sessionUpdate":"plan","entries":[]}}`:                                                                                              "x",
