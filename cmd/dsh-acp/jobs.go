@@ -29,14 +29,22 @@ func (a *app) registerJobs(global *registry.Scope) (*jobs.Manager, error) {
 	return a.jobs, jobs.Register(global, a.jobs)
 }
 
-// jobsDir is where the output of a session's jobs is kept; "" for an agent that
-// has no session in the store.
-func (a *app) jobsDir(id string) string {
+// jobsDir is where the output of a session's jobs is kept, outputDir that of its
+// other commands.
+func (a *app) jobsDir(id string) string   { return a.sessionDir(id, "jobs") }
+func (a *app) outputDir(id string) string { return a.sessionDir(id, "output") }
+
+// sessionDir is a folder of a session's; "" for an agent that has no session in
+// the store.
+func (a *app) sessionDir(id, name string) string {
+	if id == "" {
+		return ""
+	}
 	dir := a.store.Dir(id)
 	if _, err := os.Stat(dir); err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "jobs")
+	return filepath.Join(dir, name)
 }
 
 // keepJobs ties a session's jobs to it: those of its log are known again, the

@@ -95,7 +95,7 @@ func (a *app) registerTools() (err error) {
 	if err != nil {
 		return err
 	}
-	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, SessionDir: a.outputDir, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
 	if err != nil {
 		return err
 	}

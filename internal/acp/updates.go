@@ -7,6 +7,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/fileuri"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
@@ -172,6 +173,8 @@ func toolContent(in []cards.ToolContent) []protocol.ToolContent {
 		case c.Diff != nil && filepath.IsAbs(c.Diff.Path):
 			// A model that gives no usable path gets an error, not a card.
 			out = append(out, protocol.ShowDiff(c.Diff.Path, c.Diff.OldText, c.Diff.NewText))
+		case c.File != nil && filepath.IsAbs(c.File.Path):
+			out = append(out, protocol.ShowBlock(protocol.LinkBlock(fileuri.Format(c.File.Path), c.File.Name)))
 		case c.TerminalID != "":
 			out = append(out, protocol.ShowTerminal(c.TerminalID))
 		}

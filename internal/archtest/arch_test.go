@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 	"internal/policy/shell": {},
 	"internal/workspace":    {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue", "internal/textfile"},
 	"internal/repeat":       {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
-	"internal/spill":        {"internal/pipeline", "internal/registry", "internal/content"},
+	"internal/spill":        {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
 	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/plugin":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},

@@ -50,6 +50,9 @@ func (p *Projector) jobEnd(d jsonvalue.Value) []Update {
 	}
 	if cut, _ := d.Get("truncated").Bool(); cut {
 		view.Output = "[... the end of the output; all of it: " + orUnavailable(d.GetString("outputPath")) + " ...]\n" + view.Output
+		if path := d.GetString("outputPath"); path != "" {
+			view.Files = []File{{Path: path, Name: "full output"}}
+		}
 	}
 	if view.Notes != "" {
 		if view.Output != "" && !strings.HasSuffix(view.Output, "\n") {
@@ -59,6 +62,7 @@ func (p *Projector) jobEnd(d jsonvalue.Value) []Update {
 	}
 	u.RawOutput = jsonvalue.String(view.Output)
 	p.terminalResult(&u, view)
+	u.link(open, view.Files)
 	return []Update{u}
 }
 

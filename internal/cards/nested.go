@@ -119,8 +119,14 @@ func maker(id string) string {
 
 // broken is the last update of a call that has no result.
 func (c *openCall) broken(why string) ToolUpdate {
+	u := ToolUpdate{ID: c.announce.ID, ParentID: c.announce.ParentID, Status: Failed, RawOutput: jsonvalue.String(why)}
+	if c.announce.Terminal != nil { // which is kept
+		u.Output, u.Exit = &TerminalOutput{ID: u.ID, Data: why, Notes: why}, &TerminalExit{ID: u.ID}
+		return u
+	}
 	text := content.Text(why)
-	return ToolUpdate{ID: c.announce.ID, ParentID: c.announce.ParentID, Status: Failed, Content: []ToolContent{{Block: &text}}}
+	u.Content = []ToolContent{{Block: &text}}
+	return u
 }
 
 // progress is what the card of a program or a subagent tells of calls that have

@@ -71,6 +71,7 @@ type openCall struct {
 	progress *progress // of a call with hidden nested ones
 	preview  string    // the live output that is shown below the rest
 	parent   string    // the id of the call that made this one; "" for the model's own
+	files    []File    // where the whole of a shortened result is
 }
 
 // NewProjector starts a projection.
@@ -130,6 +131,10 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.remoteTools(d)
 	case "mcp/progress":
 		return p.remoteProgress(d)
+	case "tool/spill":
+		if c, open := p.calls[d.GetString("callId")]; open && d.GetString("path") != "" {
+			c.files = append(c.files, File{Path: d.GetString("path"), Name: "full result"})
+		}
 	case "job/start":
 		return p.jobStart(d)
 	case "job/end":

@@ -52,6 +52,8 @@ func shown(u cards.Update) any {
 				out = append(out, c.Block.Value())
 			case c.Diff != nil:
 				out = append(out, map[string]any{"path": c.Diff.Path, "old": c.Diff.OldText, "new": c.Diff.NewText})
+			case c.File != nil:
+				out = append(out, map[string]any{"file": c.File.Path, "name": c.File.Name})
 			default:
 				out = append(out, map[string]any{"terminal": c.TerminalID})
 			}
@@ -238,5 +240,22 @@ func TestFenceIsLongerThanAnyRunInside(t *testing.T) {
 		if got := cards.Fence("console", c.in); got != c.want {
 			t.Errorf("Fence(%q) = %q, want %q", c.in, got, c.want)
 		}
+	}
+}
+
+// A text that no client should have to take in one line is shown by its ends.
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	p := cards.NewProjector(testTools, cards.Options{})
+	event := func(typ string, data map[string]any) []cards.Update {
+		return p.Project(cards.Event{Type: typ, Data: jsonvalue.MustFromGo(data)})
+	}
+	event("tool/call", map[string]any{"callId": "c", "name": "nothing", "arguments": "{}"})
+	updates := event("tool/result", map[string]any{"callId": "c", "name": "nothing", "content": []any{map[string]any{"type": "text", "text": long}}})
+	u := updates[0].(cards.ToolUpdate)
+	shown, _ := u.Content[0].Block.Text()
+	raw, _ := u.RawOutput.Str()
+	if shown != raw || len(raw) > 256<<10+100 || !strings.HasPrefix(raw, "éé") || !strings.HasSuffix(raw, "éé") || !strings.Contains(raw, "é\n[... 1835008 bytes are not shown here ...]\né") {
+		t.Errorf("%d and %d bytes", len(shown), len(raw))
 	}
 }

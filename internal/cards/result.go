@@ -30,7 +30,7 @@ func (p *Projector) result(d jsonvalue.Value) []Update {
 
 // finalUpdate is the part of a call's last update that no card has a say in.
 func finalUpdate(id string, in ResultInput) ToolUpdate {
-	u := ToolUpdate{ID: id, Status: Completed, RawOutput: jsonvalue.String(content.JoinText(in.Content))}
+	u := ToolUpdate{ID: id, Status: Completed, RawOutput: jsonvalue.String(shownText(content.JoinText(in.Content)))}
 	if in.IsError {
 		u.Status = Failed
 	}
@@ -47,6 +47,7 @@ func (p *Projector) end(id string, open *openCall, in ResultInput) ToolUpdate {
 		view = &Result{Card: Generic}
 	}
 	p.applyResult(&u, open, view, in)
+	u.link(open, append(view.Files, open.files...))
 	return u
 }
 
@@ -115,8 +116,15 @@ func (p *Projector) terminalResult(u *ToolUpdate, v *Result) {
 // rawContent is the model-facing content as it is; never nil, because an empty
 // result must clear what the pending card showed.
 func rawContent(in ResultInput) []ToolContent {
-	if c := blockContent(in.Content); c != nil {
-		return c
+	c := blockContent(in.Content)
+	if c == nil {
+		return []ToolContent{}
 	}
-	return []ToolContent{}
+	for i := range c {
+		if text, ok := c[i].Block.Text(); ok && len(text) > shownLimit {
+			b := content.Text(shownText(text))
+			c[i].Block = &b
+		}
+	}
+	return c
 }

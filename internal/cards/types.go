@@ -86,11 +86,17 @@ type Result struct {
 	Notes    string
 	ExitCode *int
 	Signal   string
-	Diffs    []FileDiff
-	Search   *SearchResult
-	Read     *ReadResult
-	Web      *WebResult
+	// Files hold in full what the result shows only a part of. Any card may
+	// have them.
+	Files  []File
+	Diffs  []FileDiff
+	Search *SearchResult
+	Read   *ReadResult
+	Web    *WebResult
 }
+
+// File is a file that an editor can open. Path is absolute.
+type File struct{ Path, Name string }
 
 // ResultInput is what a result presenter may look at besides the arguments.
 // Presenters are pure: they run live and on replay.

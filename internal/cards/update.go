@@ -75,6 +75,7 @@ type ToolContent struct {
 	Block      *content.Block
 	Diff       *FileDiff // absolute path
 	TerminalID string
+	File       *File // a link to it
 }
 
 // TerminalInfo opens a display terminal in a capable editor.

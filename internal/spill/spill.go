@@ -4,6 +4,8 @@ package spill
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
@@ -90,8 +93,32 @@ func (o Options) spill(exec *registry.Execution, text string) (short string, ok 
 	}
 	if short, ok = shorten(text, path, int(o.MaxInline)); !ok {
 		_ = os.Remove(path)
+		return "", false
 	}
-	return short, ok
+	o.record(exec, path, len(text))
+	return short, true
+}
+
+// TypeSpilled says in the log where the whole of a call's shortened result is:
+// {callId, path, bytes}. It comes before the result, whose card gets a link.
+const TypeSpilled = "tool/spill"
+
+// record logs where the text is. Without that there is no link, and no harm.
+func (o Options) record(exec *registry.Execution, path string, size int) {
+	to, ok := exec.Agent().(interface {
+		Record(eventType string, data jsonvalue.Value) error
+	})
+	if !ok {
+		return
+	}
+	err := to.Record(TypeSpilled, jsonvalue.Object(
+		jsonvalue.Member{Key: "callId", Value: jsonvalue.String(exec.CallID())},
+		jsonvalue.Member{Key: "path", Value: jsonvalue.String(path)},
+		jsonvalue.Member{Key: "bytes", Value: jsonvalue.Int(int64(size))},
+	))
+	if err != nil && o.Logger != nil {
+		o.Logger.Warn("the place of a long result could not be logged", "call", exec.CallID(), "err", err)
+	}
 }
 
 func allText(blocks []content.Block) (string, bool) {
@@ -146,7 +173,10 @@ func store(dir, tool, text string) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(dir, "*-"+fileName(tool)+".txt")
+	// Twelve digits that nobody can guess: the notice has always the same length.
+	name := make([]byte, 6)
+	_, _ = rand.Read(name) // never fails
+	f, err := os.OpenFile(filepath.Join(dir, hex.EncodeToString(name)+"-"+fileName(tool)+".txt"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}

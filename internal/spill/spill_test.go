@@ -19,7 +19,15 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-type agent struct{ scope *registry.Scope }
+type agent struct {
+	scope  *registry.Scope
+	events *[]string
+}
+
+func (a agent) Record(typ string, data jsonvalue.Value) error {
+	*a.events = append(*a.events, typ+" "+data.String())
+	return nil
+}
 
 func (a agent) AgentID() string        { return "s" }
 func (a agent) Scope() *registry.Scope { return a.scope }
@@ -27,9 +35,10 @@ func (a agent) Scope() *registry.Scope { return a.scope }
 // world has the tools "print", "read", "fail" and "picture", all of which give
 // the text of their argument, and "outer", which calls print.
 type world struct {
-	dir   string
-	pipe  *pipeline.Pipeline
-	scope *registry.Scope
+	dir    string
+	pipe   *pipeline.Pipeline
+	scope  *registry.Scope
+	events []string
 }
 
 func newWorld(t *testing.T, limit int64, before ...pipeline.PostFunc) *world {
@@ -88,7 +97,7 @@ func newWorld(t *testing.T, limit int64, before ...pipeline.PostFunc) *world {
 
 func (w *world) call(name, text string) *registry.Result {
 	return w.pipe.Execute(context.Background(), pipeline.Call{
-		ID: "c", Name: name, Agent: agent{w.scope},
+		ID: "c", Name: name, Agent: agent{w.scope, &w.events},
 		Arguments: jsonvalue.Object(jsonvalue.Member{Key: "text", Value: jsonvalue.String(text)}),
 	})
 }
@@ -114,6 +123,9 @@ func TestALongResult(t *testing.T) {
 	}
 	if stored, err := os.ReadFile(m[2]); err != nil || string(stored) != whole {
 		t.Errorf("stored: %d bytes, %v", len(stored), err)
+	}
+	if want := `tool/spill {"callId":"c","path":"` + m[2] + `","bytes":` + strconv.Itoa(len(whole)) + `}`; len(w.events) != 1 || w.events[0] != want {
+		t.Errorf("events %q, want %q", w.events, want)
 	}
 	if info, err := os.Stat(m[2]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode: %v, %v", info.Mode(), err)
@@ -152,7 +164,7 @@ func TestWhatStays(t *testing.T) {
 		if got := w.call(c.tool, c.text); !strings.HasPrefix(got.Text(), c.want) {
 			t.Errorf("%s: %.300s", c.name, got.Text())
 		}
-		if fs := w.files(t); len(fs) > 0 {
+		if fs := w.files(t); len(fs) > 0 || len(w.events) > 0 {
 			t.Errorf("%s: left %v", c.name, fs)
 		}
 	}

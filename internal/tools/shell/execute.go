@@ -86,7 +86,7 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 	}
 	out, err := s.opts.Supervisor.Run(ctx, cmd, proc.RunOptions{
 		Timeout:   req.timeout,
-		SpillDir:  s.opts.SpillDir,
+		SpillDir:  s.spillDir(exec),
 		SpillName: "bash",
 		OnOutput:  func(_ proc.Stream, chunk []byte) { run.Output(chunk) },
 	})
@@ -97,6 +97,16 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 		return jsonvalue.Value{}, err
 	}
 	return value(out, req.timeout), nil
+}
+
+// spillDir is where the whole of a long output goes.
+func (s *Shell) spillDir(exec *registry.Execution) string {
+	if s.opts.SessionDir != nil {
+		if dir := s.opts.SessionDir(tools.SessionID(exec)); dir != "" {
+			return dir
+		}
+	}
+	return s.opts.SpillDir
 }
 
 // workdir resolves the directory of a command. The session's own is

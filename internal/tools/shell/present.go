@@ -22,7 +22,23 @@ func presentationMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
 	if lines := markers(value); len(lines) > 0 {
 		meta = meta.With("notes", jsonvalue.String(strings.Join(lines, "\n")))
 	}
+	if files := spilled(value); len(files) > 0 {
+		meta = meta.With("files", jsonvalue.Array(files...))
+	}
 	return meta, nil
+}
+
+// spilled names the files that hold what the text lacks.
+func spilled(value jsonvalue.Value) (files []jsonvalue.Value) {
+	for _, stream := range []string{"stdout", "stderr"} {
+		if path := value.Get(stream).GetString("spillPath"); path != "" {
+			files = append(files, jsonvalue.Object(
+				jsonvalue.Member{Key: "path", Value: jsonvalue.String(path)},
+				jsonvalue.Member{Key: "name", Value: jsonvalue.String("full " + stream)},
+			))
+		}
+	}
+	return files
 }
 
 func presentCall(args jsonvalue.Value) *cards.Call {
@@ -56,5 +72,8 @@ func presentResult(args jsonvalue.Value, r cards.ResultInput) *cards.Result {
 		card.ExitCode = &exit
 	}
 	card.Signal = r.Meta.GetString("signal")
+	for _, f := range r.Meta.Get("files").Elements() {
+		card.Files = append(card.Files, cards.File{Path: f.GetString("path"), Name: f.GetString("name")})
+	}
 	return card
 }

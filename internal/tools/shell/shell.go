@@ -39,6 +39,9 @@ type Options struct {
 	// first one needs it. "" means a private folder among the system's
 	// temporary files, which Close removes.
 	SpillDir string
+	// SessionDir gives the folder for the long output of a session's commands,
+	// which goes with the session; "" means SpillDir.
+	SessionDir func(session string) string
 	// Home is the program's own folder, DSH_HOME for commands. "" sets none.
 	Home string
 	// Environ gives the environment that commands inherit. nil means os.Environ.

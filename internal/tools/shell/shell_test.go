@@ -323,6 +323,10 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 	if len(v.Get("stdout").GetString("text")) > 64_000 {
 		t.Error("too much text was kept")
 	}
+	card := f.card(jsonvalue.MustFromGo(map[string]any{"command": "seq 30000", "description": "Count"}), v)
+	if len(card.Files) != 1 || card.Files[0] != (cards.File{Path: path, Name: "full stdout"}) {
+		t.Errorf("the card links to %v", card.Files)
+	}
 	if live := run.String(); !strings.HasPrefix(live, "1\n2\n") {
 		t.Errorf("the live preview begins %q", live[:min(20, len(live))])
 	}
