@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fixtures are what aimock answers with: the first that matches.
+const fixtures = `{"fixtures": [
+  {"match": {"userMessage": "break", "sequenceIndex": 0}, "response": {"error": {"message": "slow down", "type": "rate_limit_error"}, "status": 429}},
+  {"match": {"userMessage": "break"}, "response": {"content": "It went well the second time."}},
+  {"match": {"userMessage": "denied"}, "response": {"error": {"message": "Incorrect API key", "type": "authentication_error", "code": "invalid_api_key"}, "status": 401}},
+  {"match": {"userMessage": "notes", "hasToolResult": false}, "response": {"toolCalls": [
+    {"name": "read", "arguments": "{\"file_path\": \"notes.txt\"}"}, {"name": "read", "arguments": "{\"file_path\": \"other.txt\"}"}]}},
+  {"match": {"userMessage": "notes", "hasToolResult": true}, "response": {"content": "Both files were read.", "reasoning": "They were short."}},
+  {"match": {"userMessage": "long"}, "response": {"content": "cut sho", "finishReason": "length"}},
+  {"match": {"userMessage": "hello"}, "response": {"content": "Hello from a server that nobody here wrote: é, 你好, 🌍."}}
+]}`
+
+// startAimock runs @copilotkit/aimock, an implementation of several providers'
+// protocols by others, and gives its address.
+func startAimock(t *testing.T) string {
+	t.Helper()
+	dir := needClients(t)
+	cli := filepath.Join(dir, "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
+	if !exists(cli) {
+		skipOutsideCI(t, "aimock is not installed: run make clients")
+	}
+	file := filepath.Join(t.TempDir(), "fixtures.json")
+	write(t, file, fixtures)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	_ = l.Close()
+	cmd := exec.Command("node", cli, "--port", itoa(port), "--fixtures", file, "--chunk-size", "3", "--strict", "--log-level", "warn")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out := &syncBuffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("aimock: %s", out)
+		}
+	})
+	url := fmt.Sprintf("http://127.0.0.1:%d", port)
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if resp, err := http.Get(url + "/health"); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			return url
+		}
+	}
+	t.Fatalf("aimock does not answer: %s", out)
+	return ""
+}
+
+// A server that was written by others answers through the program, in both
+// protocols: words, thoughts, calls, a repeated failure, one that is final, and an
+// answer that was cut.
+func TestAServerOfOthers(t *testing.T) {
+	url := startAimock(t)
+	for provider, config := range map[string]string{
+		"openai":    fmt.Sprintf("{provider: openai, name: gpt-4o, base_url: %q}", url+"/v1"),
+		"deepseek":  fmt.Sprintf("{provider: deepseek, name: deepseek-chat, base_url: %q}", url+"/v1"),
+		"anthropic": fmt.Sprintf("{provider: anthropic, name: claude-sonnet-4-5, base_url: %q}", url),
+	} {
+		t.Run(provider, func(t *testing.T) {
+			c := start(t, setup{
+				config: "model: " + config + "\npermissions: {preset: danger-full-access}\n",
+				cwd:    workspace(t, map[string]string{"notes.txt": "alpha\n", "other.txt": "beta\n"}),
+				env:    []string{"OPENAI_API_KEY=any", "DEEPSEEK_API_KEY=any", "ANTHROPIC_API_KEY=any", "NO_PROXY=127.0.0.1"},
+			})
+			id := c.open(nil)
+			if stop := c.prompt(id, "hello"); stop != "end_turn" || !strings.Contains(c.message(id), "é, 你好, 🌍.") {
+				t.Errorf("%s: %q", stop, c.message(id))
+			}
+			if stop := c.prompt(id, "read the notes"); stop != "end_turn" || !strings.Contains(c.message(id), "Both files were read.") {
+				t.Errorf("%s: %q", stop, c.message(id))
+			}
+			calls := c.calls(id)
+			if len(calls) != 2 || calls[0].Status != "completed" || calls[1].Status != "completed" || !strings.Contains(string(calls[1].Content), "beta") {
+				t.Errorf("calls: %+v", calls)
+			}
+			if stop := c.prompt(id, "a long one"); stop != "max_tokens" {
+				t.Errorf("a cut answer: %s", stop)
+			}
+			f := c.call("session/prompt", textPrompt(id, "denied"))
+			if f.Error == nil || !strings.Contains(f.Error.Message, "API key") {
+				t.Errorf("%+v", f.Error)
+			}
+			if provider == "openai" { // once: the server counts over all of its clients
+				if stop := c.prompt(id, "break"); stop != "end_turn" || !strings.Contains(c.message(id), "retrying 2/4") || !strings.Contains(c.message(id), "second time") {
+					t.Errorf("%s: %q", stop, c.message(id))
+				}
+			}
+			if thoughts := thoughtsOf(c, id); provider == "deepseek" && thoughts != "They were short." {
+				t.Errorf("thoughts: %q", thoughts)
+			}
+		})
+	}
+}
+
+func thoughtsOf(c *client, session string) string {
+	var b strings.Builder
+	for _, u := range c.updates(session) {
+		if u.SessionUpdate == "agent_thought_chunk" {
+			var block struct{ Text string }
+			_ = json.Unmarshal(u.Content, &block)
+			b.WriteString(block.Text)
+		}
+	}
+	return b.String()
+}
