@@ -73,7 +73,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	} else {
 		r.ok("shell", "%s", path)
 	}
-	r.note("commands", "run unconfined: permissions decide what runs, nothing limits what a command that runs can reach")
+	app.checkSandbox(r)
 	app.checkCodeMode(r)
 	app.checkMCP(ctx, r)
 	if r.failed {

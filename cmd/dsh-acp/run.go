@@ -213,6 +213,8 @@ func (s *shellRun) run(ctx context.Context) (*registry.Result, runner.Outcome, e
 	if s.policy, err = installPolicy(s.app.cfg, s.app.pipeline, s.scope, describeRemote(servers), nil); err != nil {
 		return nil, out, err
 	}
+	s.app.confineSession(s.app.cfg, s.id, s.scope, s.policy, s.cwd, nil)
+	defer s.app.boxes.sessions.Delete(s.id)
 	s.proj = cards.NewProjector(agent.ScopePresenters{Scope: s.scope}, cards.Options{
 		Cwd: s.cwd, TerminalOutput: true, NestedCalls: true, Logger: s.app.logger,
 	})

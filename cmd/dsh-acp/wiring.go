@@ -47,6 +47,7 @@ type app struct {
 	codeMode  codeMode
 	mcp       mcpSessions
 	projects  projects // what was allowed for each project
+	boxes     boxes    // how the commands of each session are confined
 
 	key         *credentials.Source // of the model's key
 	provider    model.Provider
@@ -95,7 +96,7 @@ func (a *app) registerTools() (err error) {
 	if err != nil {
 		return err
 	}
-	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, SessionDir: a.outputDir, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true})
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, SessionDir: a.outputDir, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true, Confine: a.confine})
 	if err != nil {
 		return err
 	}
@@ -157,6 +158,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	servers := a.prepareMCP(cfg, log, scope, p)
 	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers), a.grantsOf(cfg, log))
 	if err == nil {
+		a.confineSession(cfg, log.Header().ID, scope, pol, p.Cwd, p.AdditionalDirectories)
 		err = a.installWorkspace(cfg, log, scope, p.AdditionalDirectories)
 	}
 	var present func(registry.Mode) error
@@ -206,6 +208,7 @@ func (a *app) DeleteSession(_ context.Context, id string) error { return a.store
 // it had read.
 func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
+	a.boxes.sessions.Delete(id)
 	a.editors.close(id)
 	a.web.Forget(id)
 	a.delegates.End(id)

@@ -14,6 +14,7 @@ type Config struct {
 	Model       Model
 	Tools       Tools
 	Permissions Permissions
+	Sandbox     Sandbox
 	CodeMode    CodeMode
 	Agents      Agents
 	Web         Web
@@ -195,6 +196,7 @@ func defaults() Config {
 		Compaction:  Compaction{Auto: "on", Threshold: 80},
 		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000, MaxBackgroundTasks: 16},
 		Permissions: Permissions{Preset: "workspace-write", Remember: "session"},
+		Sandbox:     Sandbox{Mechanism: "auto", Network: "off", UnixSockets: "off"},
 		CodeMode: CodeMode{
 			Compute: 60 * time.Second, Wall: 600 * time.Second,
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,

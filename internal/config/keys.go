@@ -174,6 +174,7 @@ func tree() *key {
 			enum("remember", "session", Lifetimes, "How long \"allow always\" lasts in an editor that shows one such answer; see permissions.md.",
 				func(c *Config) *string { return &c.Permissions.Remember }),
 			rulesKey()),
+		sandboxSection(),
 		section("code_mode",
 			duration("compute", "60s", 0, "Busy time of one program; waiting for tools is free.", func(c *Config) *time.Duration { return &c.CodeMode.Compute }).allow(tightens),
 			duration("wall", "600s", 0, "Total time of one program; paused while a person is asked.", func(c *Config) *time.Duration { return &c.CodeMode.Wall }).allow(tightens),

@@ -116,6 +116,7 @@ func config(script, sessions string) string {
 	return "model:\n  provider: replay\n  name: recorded\n  replay:\n    script: " + quote(script) + "\n    models: [recorded]\n" +
 		"tools:\n  mode: both\n" +
 		"permissions:\n  preset: workspace-write\n  rules:\n    - {tool: edit, decision: allow, reason: the tour edits its own workspace}\n" +
+		"    - {tool: bash, decision: ask, reason: the tour shows a question}\n" +
 		"sessions:\n  dir: " + quote(sessions) + "\n"
 }
 

@@ -249,7 +249,7 @@ func TestAnEmptyPathIsAnErrorAndNotABrokenCard(t *testing.T) {
 }
 
 func TestAPermissionRequestAlwaysCarriesTheRawInput(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	var asked []string
 	c.permit = func(p json.RawMessage) string { asked = append(asked, string(p)); return "reject_once" }
 	s := c.open(nil)

@@ -57,6 +57,7 @@ func needMaterial(t *testing.T, rel string) string {
 func runClient(t *testing.T, dir string, name string, args ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
+	write(t, filepath.Join(home, "dsh-acp", "config.yaml"), "sandbox: {mechanism: none}\n") // so that commands ask
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)

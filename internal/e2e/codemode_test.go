@@ -106,7 +106,7 @@ func TestEditorWithoutLinksGetsProgressInTheProgramsCard(t *testing.T) {
 func TestCallOfAProgramAsksWithItsLine(t *testing.T) {
 	for _, caps := range []map[string]any{nesting, nil} {
 		for _, choice := range []string{"allow_once", "reject_once"} {
-			c := start(t, setup{config: codeModeConfig})
+			c := start(t, setup{config: codeModeConfig + "sandbox: {mechanism: none}\n"})
 			var asked []json.RawMessage
 			c.permit = func(p json.RawMessage) string { asked = append(asked, p); return choice }
 			s := c.open(caps)

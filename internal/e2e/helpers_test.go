@@ -14,6 +14,10 @@ import (
 	"time"
 )
 
+// asking is the configuration of the local model whose commands ask, which they do
+// where nothing confines them.
+const asking = "model:\n  provider: local\nsandbox:\n  mechanism: none\n"
+
 // fullAccess is the configuration of the local model without questions.
 const fullAccess = "model:\n  provider: local\npermissions:\n  preset: danger-full-access\n"
 

@@ -203,7 +203,7 @@ func TestChoicesThatAreNotOfferedAreRefused(t *testing.T) {
 
 // While a turn runs, choices are taken and hold from its next step.
 func TestChoicesDuringATurn(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	s, _ := openWith(c, nil)
 	asked, chosen := 0, 0
 	c.permit = func(json.RawMessage) string {

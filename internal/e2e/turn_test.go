@@ -10,7 +10,7 @@ import (
 )
 
 func TestATurnReadsEditsAsksAndRuns(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	path := filepath.Join(c.cwd, "notes.txt")
 	write(t, path, "one\ntwo\nthree\n")
 	var asked []json.RawMessage
@@ -56,7 +56,7 @@ func TestATurnReadsEditsAsksAndRuns(t *testing.T) {
 }
 
 func TestACallGoesThroughItsStatesInOrder(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	var atAsk []update
 	s := c.open(nil)
 	c.permit = func(json.RawMessage) string { atAsk = c.updates(s); return "allow_once" }
@@ -88,7 +88,7 @@ func TestPermissionAnswers(t *testing.T) {
 		{"the client cannot ask", "error", "end_turn", "failed", `tool "bash" requires approval, but no approval channel is available`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := start(t, setup{})
+			c := start(t, setup{config: asking})
 			c.permit = func(json.RawMessage) string { return tt.answer }
 			s := c.open(nil)
 			marker := filepath.Join(c.cwd, "ran")
@@ -109,7 +109,7 @@ func TestPermissionAnswers(t *testing.T) {
 }
 
 func TestAlwaysAllowedIsNotAskedAgainInThisSession(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	asked := 0
 	label := ""
 	c.permit = func(p json.RawMessage) string {
@@ -144,7 +144,7 @@ func TestAlwaysAllowedIsNotAskedAgainInThisSession(t *testing.T) {
 }
 
 func TestCancelWhileAskedAsksNothingMoreAndALateAnswerChangesNothing(t *testing.T) {
-	c := start(t, setup{})
+	c := start(t, setup{config: asking})
 	asked := make(chan json.RawMessage, 4)
 	c.permit = func(p json.RawMessage) string { asked <- p; return "" }
 	s := c.open(nil)

@@ -141,6 +141,10 @@ func (p *Policy) SetPlanning(on bool) { p.planning.Store(on) }
 // Planning says whether plan mode is on.
 func (p *Policy) Planning() bool { return p.planning.Load() }
 
+// ConfinedBy is Config.Confined for whoever knows it only later. Call it before
+// the first call is decided.
+func (p *Policy) ConfinedBy(confined func() bool) { p.confined = confined }
+
 // NeverAsks says whether the approval policy of the current preset is "never".
 func (p *Policy) NeverAsks() bool { return p.Preset() == FullAccess }
 

@@ -63,6 +63,10 @@ func (l *Layout) protectRepo(dir string) {
 		// stays what it is, and is not writable where it is no root's.
 		if info.Mode().IsRegular() {
 			l.add(git, false)
+			if common, ok := linkedRepo(git); ok {
+				l.add(common, true)
+				l.repo(common, 0)
+			}
 		}
 		return
 	}
@@ -70,6 +74,37 @@ func (l *Layout) protectRepo(dir string) {
 		return // no repository
 	}
 	l.repo(git, 0)
+}
+
+// linkedRepo gives the repository that a linked work tree belongs to, which has to
+// be writable for a commit. The file in the work tree proves nothing, for a command
+// may have written it; that the repository lists the work tree does.
+func linkedRepo(git string) (common string, ok bool) {
+	text, err := os.ReadFile(git)
+	dir, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
+	if err != nil || !found {
+		return "", false
+	}
+	if dir = strings.TrimSpace(dir); !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(git), dir)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil || filepath.Base(filepath.Dir(dir)) != "worktrees" {
+		return "", false
+	}
+	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+	if err != nil {
+		return "", false
+	}
+	if real, err := filepath.EvalSymlinks(strings.TrimSpace(string(back))); err != nil || real != git {
+		return "", false
+	}
+	common = filepath.Dir(filepath.Dir(dir))
+	for _, name := range []string{"HEAD", "objects", "refs", "config"} {
+		if _, err := os.Lstat(filepath.Join(common, name)); err != nil {
+			return "", false
+		}
+	}
+	return common, true
 }
 
 func (l *Layout) repo(git string, depth int) {

@@ -344,6 +344,34 @@ func TestSubmodulesAndNeighbours(t *testing.T) {
 	})
 }
 
+// A linked work tree commits to a repository elsewhere. One that only claims to be
+// linked gets nothing.
+func TestLinkedWorkTree(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		w.repo()
+		cmd := exec.Command("git", "worktree", "add", "-q", w.path("linked"))
+		cmd.Dir = w.work
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		w.policy.Roots = []string{w.path("linked")}
+		w.ok("cd ../linked && echo b > b && git add b && git commit -qm two")
+		w.bash("cd ../linked; git config core.fsmonitor evil; echo x > ../work/.git/hooks/post-commit; echo x > ../work/a.txt; echo x > ../work/.git/worktrees/linked/commondir; echo x > .git")
+		w.absent("work/.git/hooks/post-commit")
+		w.unchanged("work/a.txt", "a\n")
+		w.unchanged("work/.git/worktrees/linked/commondir", "../..\n")
+		if got, _ := os.ReadFile(w.path("work/.git/config")); strings.Contains(string(got), "fsmonitor") {
+			t.Error("the configuration was changed")
+		}
+		w.write("forged/.git", "gitdir: "+w.home+"/worktrees/x\n")
+		w.write("home/worktrees/x/gitdir", "elsewhere\n")
+		w.policy.Roots = []string{w.path("forged")}
+		w.bash("echo x >> ../home/.bashrc; echo x > ../home/worktrees/x/y")
+		w.unchanged("home/.bashrc", "# mine\n")
+		w.absent("home/worktrees/x/y")
+	})
+}
+
 // Home folders and our own state may lie inside of a writable folder.
 func TestHomeAndStateInsideOfARoot(t *testing.T) {
 	protecting(t, func(t *testing.T, w *world) {

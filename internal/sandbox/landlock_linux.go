@@ -18,9 +18,6 @@ const (
 	abiRefer, abiTruncate, abiIoctl, abiScope, abiUnix = 2, 3, 5, 6, 9
 )
 
-// devices are what is written by everybody and keeps nothing.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
-
 // handled is every right that the kernel of that ABI knows and a policy bounds.
 func (b *Box) handled(p Policy) (all uint64) {
 	all = rightsRead | rightsWrite | rightsDevices
@@ -65,7 +62,7 @@ func (b *Box) ruleset(p Policy, layout *Layout) (func() (*os.File, error), error
 			return nil, err
 		}
 		onFile := handled & (ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev)
-		for _, dev := range devices {
+		for _, dev := range devicesEverybodyWrites {
 			if err := allow(fd, dev, onFile); err != nil {
 				return nil, err
 			}

@@ -91,6 +91,9 @@ type Run struct {
 	Layout *Layout
 	// NoNetwork says that the command reaches no other machine.
 	NoNetwork bool
+	// Env is added to the command's environment, for whoever starts it; the box
+	// itself needs none of it.
+	Env []string
 
 	failure func() string
 	touched func() []string

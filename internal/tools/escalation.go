@@ -2,6 +2,7 @@ package tools
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/schema"
@@ -26,4 +27,15 @@ func RefuseEscalation(args jsonvalue.Value) error {
 		return nil
 	}
 	return errors.New("sandbox_permissions is not available in this composition (no sandboxing executor to escalate)")
+}
+
+// SandboxDenied is what the model reads when a mode kept it from a file.
+func SandboxDenied(mode string) string {
+	return fmt.Sprintf("[sandbox: file access denied under %s mode]", mode)
+}
+
+// EscalationHint follows it. subject is what would be repeated: command or
+// operation.
+func EscalationHint(subject string) string {
+	return "[sandbox: escalation available — retry this exact " + subject + " once with sandbox_permissions (the narrowest wider mode that suffices) + justification; the approval prompt asks the user]"
 }

@@ -80,9 +80,8 @@ func decimal(text []byte) (n int, ok bool) {
 // runner carries out a plan. A step that fails ends it: nothing runs with less
 // confinement than it should have.
 type runner struct {
-	fd      int // of the plan
-	args    []*byte
-	mounted bool
+	fd   int // of the plan
+	args []*byte
 }
 
 // fail leaves the reason in the plan's file and ends the process.

@@ -15,6 +15,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 	"github.com/dsh-acp/dsh-acp/internal/tools/jobs"
 )
 
@@ -144,11 +145,11 @@ func TestJobsEndAsAGroup(t *testing.T) {
 }
 
 func TestWhatDoesNotStartInTheBackground(t *testing.T) {
-	f, _ := background(t, Options{Confine: func(*registry.Execution) (proc.Wrapper, error) {
-		return func(s *proc.Spec) (func(), error) {
+	f, _ := background(t, Options{Confine: func(*registry.Execution) (*sandbox.Run, error) {
+		return &sandbox.Run{Wrap: func(s *proc.Spec) (func(), error) {
 			s.Args = append([]string{"/no/such/launcher"}, s.Args...)
 			return nil, nil
-		}, nil
+		}}, nil
 	}})
 	if _, _, err := f.call(t.Context(), map[string]any{"command": "echo x", "run_in_background": true}); err == nil || !strings.Contains(err.Error(), "cannot start") {
 		t.Errorf("%v", err)

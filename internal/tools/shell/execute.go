@@ -76,10 +76,9 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 		Spec:  proc.Spec{Args: []string{"bash", "-c", req.command}, Env: s.environment(exec, dir), Dir: dir},
 		Owner: owner(exec),
 	}
-	if s.opts.Confine != nil {
-		if cmd.Wrap, err = s.opts.Confine(exec); err != nil {
-			return jsonvalue.Value{}, err
-		}
+	box, err := s.confine(exec, &cmd)
+	if err != nil {
+		return jsonvalue.Value{}, err
 	}
 	if req.background {
 		return s.background(ctx, run, req, cmd)
@@ -96,7 +95,7 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 	case err != nil:
 		return jsonvalue.Value{}, err
 	}
-	return value(out, req.timeout), nil
+	return confined(value(out, req.timeout), out, box, dir), nil
 }
 
 // spillDir is where the whole of a long output goes.

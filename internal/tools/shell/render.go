@@ -32,7 +32,8 @@ func render(_, value jsonvalue.Value) ([]content.Block, error) {
 }
 
 // markers are the lines that say how the command ended, in their order.
-func markers(value jsonvalue.Value) (lines []string) {
+func markers(value jsonvalue.Value) []string {
+	lines := sandboxLines(value)
 	if timedOut, _ := value.Get("timedOut").Bool(); timedOut {
 		lines = append(lines, fmt.Sprintf("[timed out after %sms]", value.Get("timeoutMs").Canonical()))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 	"github.com/dsh-acp/dsh-acp/internal/schema"
 	"github.com/dsh-acp/dsh-acp/internal/tools"
 	"github.com/dsh-acp/dsh-acp/internal/tools/jobs"
@@ -48,7 +49,8 @@ type Options struct {
 	Environ func() []string
 	// Confine, if set, chooses how the command of a call is confined. An error
 	// fails the call: nothing runs without the confinement it should have.
-	Confine func(*registry.Execution) (proc.Wrapper, error)
+	// nil, or a run without a wrapper, confines nothing.
+	Confine func(*registry.Execution) (*sandbox.Run, error)
 	// Jobs keeps commands that run in the background. nil offers none.
 	Jobs *jobs.Manager
 	// Escalation lets the model ask for a wider mode for one call: a policy
@@ -154,6 +156,7 @@ func (s *Shell) outputSchema() jsonvalue.Value {
 		schema.Required("timeoutMs", schema.Number("The time limit in milliseconds.")),
 		schema.Required("stdout", stream("stdout")),
 		schema.Required("stderr", stream("stderr")),
+		sandboxSchema(),
 	)
 	if s.opts.Jobs != nil {
 		foreground = schema.OneOf("", foreground, jobs.StartedSchema())

@@ -16,6 +16,7 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 )
 
 type agent struct {
@@ -333,7 +334,7 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 }
 
 func TestConfinementFailureRunsNothing(t *testing.T) {
-	f := setup(t, Options{Confine: func(*registry.Execution) (proc.Wrapper, error) { return nil, errors.New("no confinement here") }})
+	f := setup(t, Options{Confine: func(*registry.Execution) (*sandbox.Run, error) { return nil, errors.New("no confinement here") }})
 	if _, _, err := f.call(t.Context(), map[string]any{"command": "touch ran"}); err == nil || err.Error() != "no confinement here" {
 		t.Errorf("got %v", err)
 	}

@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"fmt"
+
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/proc"
+	"github.com/dsh-acp/dsh-acp/internal/registry"
+	"github.com/dsh-acp/dsh-acp/internal/sandbox"
+	"github.com/dsh-acp/dsh-acp/internal/schema"
+	"github.com/dsh-acp/dsh-acp/internal/tools"
+)
+
+// confine puts a command into the box that the call is to run in. nil when nobody
+// asked for one.
+func (s *Shell) confine(exec *registry.Execution, cmd *proc.Command) (*sandbox.Run, error) {
+	if s.opts.Confine == nil {
+		return nil, nil
+	}
+	box, err := s.opts.Confine(exec)
+	if err != nil || box == nil {
+		return nil, err
+	}
+	cmd.Wrap = box.Wrap
+	cmd.Env = append(cmd.Env, box.Env...)
+	return box, nil
+}
+
+// sandboxSchema describes how a command was confined.
+func sandboxSchema() schema.Property {
+	return schema.Optional("sandbox", schema.ClosedObject("How the command was confined.",
+		schema.Required("mode", schema.String("The mode it ran under.")),
+		schema.Required("denied", schema.Boolean("Whether it was kept from writing something.")),
+		schema.Optional("enforcement", schema.String("What confined it; absent when nothing did.")),
+		schema.Optional("runnerFailed", schema.Boolean("Set when the box could not be set up: the command was not run.")),
+	))
+}
+
+// confined adds to a value how the command was confined, and what of its failure
+// is the confinement's doing.
+func confined(value jsonvalue.Value, out proc.Outcome, box *sandbox.Run, dir string) jsonvalue.Value {
+	if box == nil {
+		return value
+	}
+	// What a command that succeeded printed may be about anything.
+	failed := out.Code != 0
+	denied := box.Denied(out.Stderr.Text, dir) || failed && box.Denied(out.Stdout.Text, dir) || len(box.Undone()) > 0
+	report := jsonvalue.Object(
+		jsonvalue.Member{Key: "mode", Value: jsonvalue.String(string(box.Mode))},
+		jsonvalue.Member{Key: "denied", Value: jsonvalue.Bool(denied)},
+	)
+	if box.Enforcement != "" {
+		report = report.With("enforcement", jsonvalue.String(box.Enforcement))
+	}
+	if why := box.Failure(); why != "" {
+		report = report.With("runnerFailed", jsonvalue.Bool(true))
+		text := fmt.Sprintf("the command was not run, because its sandbox could not be set up: %s\n", why)
+		value = value.With("stderr", stream(proc.Output{Text: text + out.Stderr.Text}))
+	}
+	return value.With("sandbox", report)
+}
+
+// sandboxLines are what the model reads about the confinement, each for a line of
+// its own. Output that speaks of a missing network is only an explanation when the
+// command failed.
+func sandboxLines(value jsonvalue.Value) []string {
+	report := value.Get("sandbox")
+	if report.IsUndefined() {
+		return nil
+	}
+	mode := report.GetString("mode")
+	var lines []string
+	if denied, _ := report.Get("denied").Bool(); denied {
+		lines = append(lines, tools.SandboxDenied(mode))
+	}
+	if code, ok := value.Get("exitCode").Int64(); (!ok || code != 0) && sandbox.LacksNetwork(report.GetString("enforcement")) &&
+		sandbox.MissesNetwork(value.Get("stdout").GetString("text")+"\n"+value.Get("stderr").GetString("text")) {
+		lines = append(lines, fmt.Sprintf("[sandbox: no network under %s mode]", mode))
+	}
+	if len(lines) > 0 {
+		lines = append(lines, tools.EscalationHint("command"))
+	}
+	return lines
+}
