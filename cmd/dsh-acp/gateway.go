@@ -14,8 +14,7 @@ import (
 // there. The provider, its model and the sessions stay what they are. It is safe
 // to call while turns run: they finish where they began.
 func (a *app) useGateway(baseURL string, headers map[string]string) error {
-	swap, ok := a.provider.(*model.Swap)
-	if !ok {
+	if _, ok := a.provider.(*model.Swap); !ok {
 		return errors.Join(errors.New("no model is configured that a gateway could stand for"), a.providerErr)
 	}
 	switch a.cfg.Model.Provider {
@@ -34,8 +33,15 @@ func (a *app) useGateway(baseURL string, headers map[string]string) error {
 	if err != nil {
 		return err
 	}
-	swap.Set(p)
+	a.swapProvider(p)
 	a.gateway.Store(true)
-	a.catalogue.Forget()
 	return nil
+}
+
+// swapProvider makes another provider of the same kind the one that is asked.
+func (a *app) swapProvider(p model.Provider) {
+	if swap, ok := a.provider.(*model.Swap); ok {
+		swap.Set(p)
+		a.catalogue.Forget()
+	}
 }

@@ -31,7 +31,12 @@ func runLogin(_ context.Context, e env, args []string) error {
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
-	cfg, err := config.Load(f.options)
+	return login(e, f.options, *remove)
+}
+
+// login stores a key, or removes the stored one.
+func login(e env, options config.Options, remove bool) error {
+	cfg, err := config.Load(options)
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func runLogin(_ context.Context, e env, args []string) error {
 	}
 	store := credentials.NewStore(cfg.CredentialsFile())
 	key := ""
-	if !*remove {
+	if !remove {
 		if key, err = readKey(e, provider); err != nil {
 			return err
 		}
@@ -52,7 +57,7 @@ func runLogin(_ context.Context, e env, args []string) error {
 	if err := store.Set(provider, key); err != nil {
 		return fmt.Errorf("the key could not be stored: %w", err)
 	}
-	if *remove {
+	if remove {
 		fmt.Fprintf(e.stdout, "The stored key for %s is gone.\n", provider)
 	} else {
 		fmt.Fprintf(e.stdout, "The key for %s is stored in %s.\n", provider, store.Path())

@@ -24,8 +24,15 @@ Now waiting for protocol messages on stdin; end with Ctrl-D.
 func runServe(ctx context.Context, e env, args []string) error {
 	f := newFlags("dsh-acp")
 	record := f.String("record", "", "")
-	if err := f.parse(args, 0); err != nil {
+	if err := f.parse(args, 1); err != nil {
 		return err
+	}
+	if f.NArg() > 0 {
+		// An editor appends the login's argument to those it starts the agent with.
+		if f.Arg(0) == "login" {
+			return login(e, f.options, false)
+		}
+		return f.parse(args, 0)
 	}
 	// From here on stdout belongs to frames alone.
 	frames, err := wire.TakeStdout()

@@ -35,47 +35,9 @@ func (s *Server) handleInitialize(_ context.Context, req *wire.Request) {
 				List: protocol.Yes(), Resume: protocol.Yes(), Close: protocol.Yes(), Delete: protocol.Yes(),
 				AdditionalDirectories: protocol.Yes(), Fork: marker[Forker](s), Title: marker[Titler](s),
 			},
+			Auth: s.authCapabilities(),
 			Meta: promptingMeta(),
 		}, s.authMethods(p.Capabilities)))
-}
-
-// The ways to authenticate. A key is looked for where it always is; the second
-// way runs the program once more in a terminal.
-const (
-	authByKey   = "key"
-	authByLogin = "login"
-)
-
-// authMethods are offered when the model wants a key.
-func (s *Server) authMethods(caps protocol.ClientCapabilities) []protocol.AuthMethod {
-	hint := s.opt.Backend.AuthHint()
-	if hint == "" {
-		return nil
-	}
-	methods := []protocol.AuthMethod{protocol.AgentAuth(authByKey, "Key from the environment or the key store", hint)}
-	if caps.TerminalAuth {
-		methods = append(methods, protocol.TerminalAuth(authByLogin, "Log in with a key", "Stores a key for this user alone.", []string{"login"}, nil))
-	}
-	return methods
-}
-
-// handleAuthenticate looks for the key once more: somebody may have stored one
-// meanwhile.
-func (s *Server) handleAuthenticate(_ context.Context, req *wire.Request) {
-	p, perr := protocol.DecodeAuthenticate(req.Params)
-	if perr == nil && (p.MethodID != authByKey || s.opt.Backend.AuthHint() == "") {
-		perr = protocol.InvalidParams("methodId", "is not a method that this agent offers for authenticate: \""+p.MethodID+"\"")
-	}
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
-	wire.Go(req, func(ctx context.Context) (any, error) {
-		if err := s.opt.Backend.CheckAuth(ctx); err != nil {
-			return nil, protocol.AuthRequired(err.Error())
-		}
-		return protocol.Empty{}, nil
-	})
 }
 
 // handleNewSession makes a session on a goroutine of its own, so that a slow

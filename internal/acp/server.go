@@ -201,6 +201,7 @@ type handler struct {
 // and answers "method not found".
 var handlers = map[string]handler{
 	protocol.MethodInitialize:      {serve: (*Server).handleInitialize},
+	protocol.MethodLogout:          {serve: (*Server).handleLogout},
 	protocol.MethodAuthenticate:    {serve: (*Server).handleAuthenticate},
 	protocol.MethodSessionNew:      {serve: (*Server).handleNewSession},
 	protocol.MethodSessionLoad:     {serve: (*Server).handleLoad},

@@ -34,7 +34,7 @@ func (h *harness) gate() (asked <-chan model.Request, let chan<- string) {
 	return a, l
 }
 
-// logged lists the types of a session's events that tell how its turns went, with
+// turns lists the types of a session's events that tell how its turns went, with
 // the texts of the person.
 func (h *harness) turns(session_ string) []string {
 	h.t.Helper()
@@ -56,6 +56,25 @@ func (h *harness) turns(session_ string) []string {
 	return out
 }
 
+// until waits for something of a session that no frame tells.
+func (h *harness) until(session_ string, pred func(*liveSession) bool) {
+	h.t.Helper()
+	l, perr := h.server.session(session_)
+	if perr != nil {
+		h.t.Fatal(perr)
+	}
+	for range 5000 {
+		l.mu.Lock()
+		ok := pred(l)
+		l.mu.Unlock()
+		if ok {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	h.t.Fatal("waited in vain")
+}
+
 func TestSteeringGoesIntoTheRunningTurn(t *testing.T) {
 	h := newHarness(t, `{}`)
 	asked, let := h.gate()
@@ -64,7 +83,7 @@ func TestSteeringGoesIntoTheRunningTurn(t *testing.T) {
 	<-asked
 	second := h.request("session/prompt", steering(s, "and two"))
 	third := h.request("session/prompt", promptOf(s, "three"))
-	h.wait("the prompts to be there", func() bool { l, _ := h.server.session(s); l.mu.Lock(); defer l.mu.Unlock(); return len(l.jobs) == 3 })
+	h.until(s, func(l *liveSession) bool { return len(l.jobs) == 3 })
 	let <- "first answer"
 	req := <-asked
 	if last := req.Messages[len(req.Messages)-1]; last.Text() != "and two" || last.Origin != model.OriginSteering {
@@ -96,7 +115,7 @@ func TestAClientMaySteerAlways(t *testing.T) {
 	h.request("session/prompt", promptOf(s, "two"))
 	later := h.request("session/prompt", strings.Replace(promptOf(s, "three"), `{`, `{"_meta":{"dsh/steer":false},`, 1))
 	command := h.request("session/prompt", promptOf(s, "/status"))
-	h.wait("the prompts to be there", func() bool { l, _ := h.server.session(s); l.mu.Lock(); defer l.mu.Unlock(); return len(l.jobs) == 4 })
+	h.until(s, func(l *liveSession) bool { return len(l.jobs) == 4 })
 	for range 3 {
 		let <- "answer"
 	}

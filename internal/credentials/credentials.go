@@ -13,10 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // ErrNone: there is no key for the provider anywhere.
 var ErrNone = errors.New("no key")
+
+// ErrLoggedOut: somebody logged out, and nobody has logged in again since.
+var ErrLoggedOut = errors.New("logged out")
 
 // Store is the file that keeps keys, by provider. Its mode is 0600.
 type Store struct{ path string }
@@ -109,11 +113,32 @@ type Source struct {
 	once   sync.Once
 	answer string
 	failed error
+
+	loggedOut atomic.Bool
 }
+
+// Logout removes the stored key. From then on there is no key, not even one in
+// the environment, until LogIn. It concerns this process, and the store.
+func (s *Source) Logout() error {
+	s.loggedOut.Store(true)
+	if s.Store == nil || s.Store.Path() == "" {
+		return nil
+	}
+	if key, err := s.Store.Get(s.Provider); key == "" && err == nil {
+		return nil
+	}
+	return s.Store.Set(s.Provider, "")
+}
+
+// LogIn ends what Logout began.
+func (s *Source) LogIn() { s.loggedOut.Store(false) }
 
 // Key finds the key now. Errors: ErrNone, wrapped with what to do about it, or
 // why the store or the command could not be used.
 func (s *Source) Key(ctx context.Context) (string, error) {
+	if s.loggedOut.Load() {
+		return "", fmt.Errorf("%w from %s: authenticate again in the editor", ErrLoggedOut, s.Provider)
+	}
 	env := s.Env
 	if env == nil {
 		env = os.Getenv

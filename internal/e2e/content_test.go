@@ -19,6 +19,7 @@ type modelServer struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
+	sent   http.Header // of the last request
 }
 
 func newModelServer(t testing.TB) *modelServer {
@@ -31,6 +32,7 @@ func newModelServer(t testing.TB) *modelServer {
 		b, _ := io.ReadAll(r.Body)
 		m.mu.Lock()
 		m.bodies = append(m.bodies, string(b))
+		m.sent = r.Header.Clone()
 		m.mu.Unlock()
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"seen"},"finish_reason":"stop"}]}`+"\n\n"+
@@ -47,6 +49,18 @@ func (m *modelServer) last() string {
 		return ""
 	}
 	return m.bodies[len(m.bodies)-1]
+}
+
+func (m *modelServer) header(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sent.Get(name)
+}
+
+func (m *modelServer) requests() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.bodies)
 }
 
 func (m *modelServer) config(dir, more string) string {
