@@ -126,6 +126,9 @@ func (a *app) checkModel(ctx context.Context, r *report) {
 		return
 	}
 	info := model.Info{ID: a.model}
+	if d, ok := a.provider.(model.Describer); ok {
+		info = d.Describe(a.model)
+	}
 	if models, err := a.provider.Models(ctx); err == nil {
 		for _, known := range models {
 			if known.ID == a.model {

@@ -54,12 +54,12 @@ func newProvider(cfg *config.Config, key *credentials.Source, logger *slog.Logge
 	case "anthropic":
 		return anthropic.New(anthropic.Config{
 			BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: keyHint(key), OnNote: note, Header: header,
-			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images,
+			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images, FirstByteTimeout: m.Timeout,
 		}), m.Name, nil
 	case "deepseek", "openai":
 		return openai.New(openai.Config{
 			ProviderID: m.Provider, BaseURL: m.BaseURL, Model: m.Name, APIKey: lateKey(key), KeyHint: keyHint(key), OnNote: note, Header: header,
-			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images,
+			ContextWindow: int64(m.ContextWindow), MaxOutput: int64(m.MaxOutput), Images: images, FirstByteTimeout: m.Timeout,
 		}), m.Name, nil
 	}
 	return nil, "", fmt.Errorf("model.provider %q is not known", m.Provider)

@@ -182,6 +182,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Catalogue: a.catalogue, Permissions: switchable{pol.Policy}, PresentTools: present,
 			PlanPrompt: plan.ModeText(), Elicitor: pausing{p.Elicitor},
 			Price:      a.prices(),
+			Backoff:    model.Backoff{MaxAttempts: cfg.Limits.MaxAttempts, MaxWait: cfg.Limits.MaxRetryWait},
 			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
 			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
 		}

@@ -52,6 +52,8 @@ type Model struct {
 	ContextWindow, MaxOutput int
 	// Images says whether that model takes images: one of ImageChoices.
 	Images string
+	// Timeout is how long a server may think before an answer begins.
+	Timeout time.Duration
 	// Headers are sent with every request, after the program's own.
 	Headers map[string]string
 	// Prices are by the name of a model, in Currency.
@@ -164,6 +166,11 @@ type Limits struct {
 	MaxLineBytes int64         // longest line of a client, in bytes
 	MaxSteps     int           // model requests of one turn
 	BashTimeout  time.Duration // of a command that names none; at most 600 s
+	// MaxAttempts is how often a model request is made that fails in a way that
+	// may heal, the first time included; MaxRetryWait the longest wait that a
+	// server may ask for in between.
+	MaxAttempts  int
+	MaxRetryWait time.Duration
 	MCPWait      time.Duration // of the first prompt, for MCP servers that are starting
 }
 
@@ -192,7 +199,7 @@ var (
 // on the environment are filled in by Load.
 func defaults() Config {
 	return Config{
-		Model:       Model{Provider: "deepseek", Images: "auto", Currency: "USD"},
+		Model:       Model{Provider: "deepseek", Images: "auto", Timeout: 5 * time.Minute, Currency: "USD"},
 		Compaction:  Compaction{Auto: "on", Threshold: 80},
 		Tools:       Tools{Mode: "native", MaxParallelCalls: 10, MaxInlineBytes: 50000, MaxBackgroundTasks: 16},
 		Permissions: Permissions{Preset: "workspace-write", Remember: "session"},
@@ -202,7 +209,7 @@ func defaults() Config {
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,
 		},
 		Agents: defaultAgents(),
-		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second, MCPWait: 10 * time.Second},
+		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second, MaxAttempts: 4, MaxRetryWait: 2 * time.Minute, MCPWait: 10 * time.Second},
 		Log:    Log{Level: "info"},
 	}
 }
