@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -20,8 +21,9 @@ import (
 
 // mcpSessions are the MCP servers of the open sessions.
 type mcpSessions struct {
-	mu   sync.Mutex
-	byID map[string]*mcp.Session
+	mu     sync.Mutex
+	byID   map[string]*mcp.Session
+	logins *mcp.Logins
 }
 
 func (m *mcpSessions) add(id string, s *mcp.Session) {
@@ -87,7 +89,7 @@ func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.S
 	}
 	s := mcp.New(mcp.Options{
 		Supervisor: a.procs, Scope: scope, SessionID: h.ID, Cwd: h.Cwd, Version: versionString(), Logger: a.logger,
-		Wait: cfg.Limits.MCPWait, Roots: append([]string{h.Cwd}, p.AdditionalDirectories...), Notify: notify, Token: a.mcpToken,
+		Wait: cfg.Limits.MCPWait, Roots: append([]string{h.Cwd}, p.AdditionalDirectories...), Notify: notify, Token: a.logins().Token,
 		Record: func(eventType string, data jsonvalue.Value) error {
 			_, err := log.Append(session.Draft{Type: eventType, Data: data})
 			return err
@@ -129,7 +131,7 @@ func (a *app) startMCP(cfg *config.Config, s *mcp.Session, p acp.SessionParams) 
 // commandMCP starts the configured servers for a subcommand, which closes them.
 func (a *app) commandMCP(cfg *config.Config, id, cwd string, scope *registry.Scope) *mcp.Session {
 	s := mcp.New(mcp.Options{
-		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait, Token: a.mcpToken,
+		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait, Token: a.logins().Token,
 	})
 	brought, waiting, err := projectServers(cfg, cwd)
 	if err != nil || waiting != "" {
@@ -224,5 +226,17 @@ func (a *app) MCPStatus(sessionID string) []mcp.Status {
 	return nil
 }
 
-// mcpToken is the token of a login for a server of the user's own choice.
-func (a *app) mcpToken(context.Context, mcp.Config) (string, error) { return "", nil }
+// mcpLogins are kept among the sessions: that folder is ours alone.
+func mcpLogins(cfg *config.Config) *mcp.Logins {
+	return &mcp.Logins{Dir: filepath.Join(cfg.Sessions.Dir, ".mcp-logins")}
+}
+
+// logins are those that all sessions share, so that a token is renewed once.
+func (a *app) logins() *mcp.Logins {
+	a.mcp.mu.Lock()
+	defer a.mcp.mu.Unlock()
+	if a.mcp.logins == nil {
+		a.mcp.logins = mcpLogins(a.cfg)
+	}
+	return a.mcp.logins
+}

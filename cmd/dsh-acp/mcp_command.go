@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -49,6 +50,7 @@ func shellQuote(s string) string {
 }
 
 const mcpUsage = `usage: dsh-acp mcp [--allow | --revoke] [DIR]
+       dsh-acp mcp --login NAME | --logout NAME [DIR]
 
 Shows the MCP servers that a session in DIR (by default the current folder) has,
 and those that the folder brings by itself (.mcp.json) and nobody has allowed yet.
@@ -57,17 +59,37 @@ It starts none of them; dsh-acp check does.
   --allow    allow the servers that the folder brings, as its file is now; a file
              that changes has to be allowed again
   --revoke   take that back
+
+  --login NAME    log in at an http server (OAuth): it prints an address to open in
+                  a browser, here or elsewhere, and keeps the token for this user
+                  alone
+  --logout NAME   forget that token
+  --port N        where the browser is sent back to on this machine; any by default
+  --client-id ID  a client that was registered by hand, for servers that register
+                  none by themselves; --client-secret-env VAR names the environment
+                  variable with its secret
 `
 
-func runMCP(_ context.Context, e env, args []string) error {
+func runMCP(ctx context.Context, e env, args []string) error {
 	f := newFlags("mcp")
 	allow := f.Bool("allow", false, "")
 	revoke := f.Bool("revoke", false, "")
+	login := f.String("login", "", "")
+	logout := f.String("logout", "", "")
+	port := f.Int("port", 0, "")
+	clientID := f.String("client-id", "", "")
+	secretEnv := f.String("client-secret-env", "", "")
 	if err := f.parse(args, 1); err != nil {
 		return err
 	}
-	if *allow && *revoke {
-		return usagef("mcp: --allow and --revoke exclude each other")
+	chosen := 0
+	for _, yes := range []bool{*allow, *revoke, *login != "", *logout != ""} {
+		if yes {
+			chosen++
+		}
+	}
+	if chosen > 1 {
+		return usagef("mcp: --allow, --revoke, --login and --logout exclude each other")
 	}
 	cfg, err := config.Load(f.options)
 	if err != nil {
@@ -76,6 +98,20 @@ func runMCP(_ context.Context, e env, args []string) error {
 	cwd, err := filepath.Abs(f.Arg(0))
 	if err != nil {
 		return err
+	}
+	if name := cmp.Or(*login, *logout); name != "" {
+		c, err := namedServer(cfg, cwd, name)
+		if err != nil {
+			return err
+		}
+		if *logout != "" {
+			was, err := mcpLogins(cfg).Forget(c.URL)
+			if err == nil && !was {
+				err = fmt.Errorf("there is no login at %s", c.URL)
+			}
+			return err
+		}
+		return loginAt(ctx, e, cfg, c, mcp.LoginOptions{Port: *port, ClientID: *clientID, ClientSecret: os.Getenv(*secretEnv), Version: versionString()})
 	}
 	for _, s := range cfg.MCPServers {
 		state := "named by the configuration"
@@ -113,6 +149,34 @@ func runMCP(_ context.Context, e env, args []string) error {
 	for _, problem := range p.Problems {
 		fmt.Fprintf(e.stdout, "  no effect: %q\n", problem)
 	}
+	return nil
+}
+
+// namedServer finds a server by its name: of the configuration, else of the
+// workspace.
+func namedServer(cfg *config.Config, cwd, name string) (mcp.Config, error) {
+	brought, _, err := projectServers(cfg, cwd)
+	if err != nil {
+		return mcp.Config{}, err
+	}
+	for _, c := range append(userServers(cfg), brought...) {
+		if c.Name == name {
+			return c, c.Problem
+		}
+	}
+	return mcp.Config{}, fmt.Errorf("no MCP server %q is configured; dsh-acp mcp lists those there are", name)
+}
+
+// loginAt lets the person at the terminal log in.
+func loginAt(ctx context.Context, e env, cfg *config.Config, c mcp.Config, o mcp.LoginOptions) error {
+	o.Show = func(address string) {
+		fmt.Fprintf(e.stdout, "Open this address in a browser and log in:\n\n  %s\n\nWaiting. If that browser runs on another machine, it ends at a page that it cannot\nload: paste the address of that page here.\n", address)
+	}
+	o.Paste = e.stdin
+	if err := mcpLogins(cfg).Login(ctx, c, o); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "Logged in at %s.\n", c.URL)
 	return nil
 }
 
@@ -171,7 +235,7 @@ func (a *app) checkMCP(ctx context.Context, r *report) {
 	}
 	scope := a.registry.Global().Child("check")
 	defer scope.Close()
-	s := mcp.New(mcp.Options{Supervisor: a.procs, Scope: scope, SessionID: "check", Cwd: cwd, Version: versionString(), Token: a.mcpToken})
+	s := mcp.New(mcp.Options{Supervisor: a.procs, Scope: scope, SessionID: "check", Cwd: cwd, Version: versionString(), Token: a.logins().Token})
 	s.Start(list...)
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute) // each has a limit of its own
