@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
@@ -12,6 +13,12 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/tools/subagent"
 )
 
+// delegation runs the subagents of every session.
+type delegation struct {
+	*delegate.Manager
+	dirs sync.Map // the folder of each subagent's session, by its id
+}
+
 // registerSubagents adds the tools that hand work to subagents.
 func (a *app) registerSubagents(global *registry.Scope) error {
 	m, err := delegate.New(delegate.Options{
@@ -20,7 +27,7 @@ func (a *app) registerSubagents(global *registry.Scope) error {
 	if err != nil {
 		return err
 	}
-	a.delegates = m
+	a.delegates.Manager = m
 	return subagent.Register(global, subagent.Options{
 		Runner: m,
 		// Recordings are bound to sessions in the order of their first requests.
@@ -36,20 +43,34 @@ func (a *app) subagentLog(parent *agent.Session, h session.Header) (*session.Log
 	if path == "" {
 		return session.NewMemory(h, opts), nil
 	}
-	return session.NewStore(filepath.Join(filepath.Dir(path), "agents"), opts).Create(h)
+	store := session.NewStore(filepath.Join(filepath.Dir(path), "agents"), opts)
+	a.delegates.dirs.Store(h.ID, store.Dir(h.ID))
+	return store.Create(h)
 }
 
-// subagentOpened gives a subagent's scope what belongs to its parent's by name.
-func (a *app) subagentOpened(parent *agent.Session, scope *registry.Scope) error {
-	if s, ok := a.codeMode.tighter.Load(parent.Scope().Label()); ok {
+// openDir is the folder of a session that is open, a subagent's among them.
+func (a *app) openDir(id string) string {
+	if dir, ok := a.delegates.dirs.Load(id); ok {
+		return dir.(string)
+	}
+	return a.store.Dir(id)
+}
+
+// subagentOpened gives a subagent what belongs to its parent by name. A fork
+// knows the files that its parent has read.
+func (a *app) subagentOpened(parent, child string, scope *registry.Scope, fork bool) {
+	if s, ok := a.codeMode.tighter.Load(parent); ok {
 		a.codeMode.tighter.Store(scope.Label(), s)
 	}
-	return nil
+	if fork {
+		a.observed.Share(parent, child)
+	}
 }
 
 func (a *app) subagentClosed(ctx context.Context, id string) {
 	a.SessionClosed(ctx, id)
 	a.codeMode.tighter.Delete(id)
+	a.delegates.dirs.Delete(id)
 }
 
 // beginDelegation lets a session have subagents, as its workspace's configuration

@@ -40,7 +40,7 @@ func (a *app) sessionDir(id, name string) string {
 	if id == "" {
 		return ""
 	}
-	dir := a.store.Dir(id)
+	dir := a.openDir(id)
 	if _, err := os.Stat(dir); err != nil {
 		return ""
 	}

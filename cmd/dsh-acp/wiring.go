@@ -11,7 +11,6 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
 	"github.com/dsh-acp/dsh-acp/internal/credentials"
-	"github.com/dsh-acp/dsh-acp/internal/delegate"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
@@ -42,7 +41,7 @@ type app struct {
 	observed  *fs.Observations // which files each session has seen, and how
 	editors   editors          // how each session's editor takes part in files
 	skills    *skill.Catalogue
-	delegates *delegate.Manager
+	delegates delegation
 	web       *web.Web
 	codeMode  codeMode
 	mcp       mcpSessions

@@ -44,6 +44,9 @@ func (s *Session) Delegated(log *session.Log, scope *registry.Scope, d Delegatio
 		Backoff: s.cfg.Backoff, Compaction: s.cfg.Compaction, Logger: s.cfg.Logger,
 		Output: func(callID string, chunk []byte) { s.CallOutput(d.CardID(callID), chunk) },
 	}
+	if len(s.cfg.Listeners) > 0 {
+		cfg.Listeners = []Listener{{AfterStep: s.stoppedFor}}
+	}
 	if cfg.Provider == nil {
 		cfg.Provider = s.cfg.Provider
 	}

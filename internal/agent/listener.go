@@ -87,8 +87,31 @@ func (s *Session) refusePrompt(ctx context.Context, prompt []content.Block, v Pr
 	return Cancelled, s.endTurn(session.Data("kind", session.EndRejected, "reason", reason))
 }
 
-// stopped asks the listeners whether the turn ends after this step.
+// stopped asks the listeners whether the turn ends after this step, where they
+// have not said so to a session that worked for it.
 func (s *Session) stopped() (reason string, stop bool) {
+	reason, stop = s.askStopped()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.halt != "" {
+		reason, stop, s.halt = s.halt, true, ""
+	}
+	return reason, stop
+}
+
+// stoppedFor asks for a session that works for this one. Listeners say it once,
+// so it is kept: the turn of this one ends too.
+func (s *Session) stoppedFor() (reason string, stop bool) {
+	reason, stop = s.askStopped()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop && s.halt == "" {
+		s.halt = reason
+	}
+	return s.halt, s.halt != ""
+}
+
+func (s *Session) askStopped() (reason string, stop bool) {
 	for _, l := range s.cfg.Listeners {
 		if l.AfterStep == nil {
 			continue

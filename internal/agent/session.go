@@ -96,8 +96,9 @@ type Session struct {
 	compactions int   // that were begun in the log
 	full        int64 // tokens before which a compaction that failed is not tried again
 
-	mu  sync.Mutex
-	set choices
+	mu   sync.Mutex
+	set  choices
+	halt string // why the turn is to end; see stoppedFor
 }
 
 // NewSession makes a session that continues its log: turn numbers go on after

@@ -42,9 +42,9 @@ type Limits struct {
 type Options struct {
 	// NewLog makes the log of a subagent, in a place that goes with its parent's.
 	NewLog func(parent *agent.Session, h session.Header) (*session.Log, error)
-	// Opened is called with the scope of a subagent before anything happens in
-	// it; nil: nothing is to be done.
-	Opened func(parent *agent.Session, scope *registry.Scope) error
+	// Opened is called with the ids and the scope of a subagent before anything
+	// happens in it; nil: nothing is to be done.
+	Opened func(parent, child string, scope *registry.Scope, fork bool)
 	// Closed ends what the session of a subagent left behind, when it has ended.
 	Closed func(ctx context.Context, id string)
 	Logger *slog.Logger // nil discards

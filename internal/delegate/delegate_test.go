@@ -59,8 +59,8 @@ func TestATaskIsDone(t *testing.T) {
 	if got := session.Messages(w.logs[0].Events()); len(got) != 4 || got[0].Text() != "look" {
 		t.Errorf("%+v", got)
 	}
-	if len(w.closed) != 1 || w.closed[0] != h.ID {
-		t.Errorf("closed: %q", w.closed)
+	if len(w.closed) != 1 || w.closed[0] != h.ID || len(w.opened) != 1 || w.opened[0] != "root true false" {
+		t.Errorf("opened: %q, closed: %q", w.opened, w.closed)
 	}
 	if w.logs[0].Err() != session.ErrClosed {
 		t.Error("the log is open")
@@ -669,5 +669,38 @@ func TestManyCallsAreNotAllTold(t *testing.T) {
 	}
 	if last := told[len(told)-5:]; !strings.HasPrefix(last[0], "call "+asked+" danger") || last[3] != "result "+asked+" false" || last[4] != "end call1-1 end_turn 452 451" {
 		t.Errorf("%q %q", asked, last)
+	}
+}
+
+// A listener of the session that stops the turn in a subagent's step stops both.
+func TestAListenerThatStopsTheTurn(t *testing.T) {
+	var halt string
+	cfg := agent.Config{Listeners: []agent.Listener{{AfterStep: func() (string, bool) {
+		why := halt
+		halt = "" // it says so once
+		return why, why != ""
+	}}}}
+	requests := map[string]int{}
+	w := newWorld(t, limits, cfg, func(_ context.Context, req model.Request) reply {
+		text, _ := prompt(req)
+		requests[text]++
+		if text == "go" {
+			return calls("subagent", task("one"))
+		}
+		halt = "that is enough"
+		return reply{text: "half way", calls: []string{"echo", "{}"}}
+	})
+	if stop := w.prompt("go"); stop != agent.EndTurn {
+		t.Error(stop)
+	}
+	if requests["go"] != 1 || requests["one"] != 1 {
+		t.Errorf("%v", requests)
+	}
+	events := w.s.Log().Events()
+	if last := events[len(events)-1]; last.Data.Get("reason").GetString("stopped") != "that is enough" {
+		t.Errorf("%s %s", last.Type, last.Data)
+	}
+	if text, _ := w.result(); text != "half way" {
+		t.Error(text)
 	}
 }

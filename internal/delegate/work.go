@@ -126,9 +126,7 @@ func (w *work) open(ctx context.Context, d agent.Delegation) (err error) {
 // furnish gives the subagent's scope its tools and what it is told of itself.
 func (w *work) furnish() error {
 	if w.m.opt.Opened != nil {
-		if err := w.m.opt.Opened(w.parent, w.scope); err != nil {
-			return err
-		}
+		w.m.opt.Opened(w.parent.SessionID(), w.scope.Label(), w.scope, w.req.Fork)
 	}
 	if f := restriction(w.parent.Scope(), w.tree.limits, w.depth); f.Allow != nil || f.Deny != nil {
 		if _, err := w.scope.Restrict(f); err != nil {
@@ -267,10 +265,10 @@ func (w *work) ended(id string, stop agent.StopReason, turnErr, err error) error
 // close ends the subagent's session and what it left running.
 func (w *work) close(ctx context.Context, id string) {
 	w.m.End(id)
-	if w.m.opt.Closed != nil {
-		w.m.opt.Closed(ctx, id)
-	}
 	if err := w.child.Close(); err != nil {
 		w.m.opt.Logger.Error("a subagent's log could not be closed", "session", id, "err", err)
+	}
+	if w.m.opt.Closed != nil {
+		w.m.opt.Closed(ctx, id)
 	}
 }

@@ -118,6 +118,7 @@ type world struct {
 	mu     sync.Mutex
 	logs   []*session.Log // of subagents, in the order in which they began
 	closed []string
+	opened []string
 }
 
 type askFunc func(ctx context.Context, q agent.Question) (agent.Answer, error)
@@ -145,6 +146,11 @@ func newWorld(t *testing.T, l delegate.Limits, cfg agent.Config, think func(ctx 
 			defer w.mu.Unlock()
 			w.logs = append(w.logs, log)
 			return log, nil
+		},
+		Opened: func(parent, child string, scope *registry.Scope, fork bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.opened = append(w.opened, fmt.Sprintf("%s %v %v", parent, child == scope.Label(), fork))
 		},
 		Closed: func(_ context.Context, id string) {
 			w.mu.Lock()

@@ -232,3 +232,35 @@ func TestAWorkspacesRulesHoldForSubagents(t *testing.T) {
 		t.Errorf("%s %s", calls[0].Status, calls[0].Content)
 	}
 }
+
+// What a subagent runs in the background ends with it.
+func TestASubagentsBackgroundTasksEndWithIt(t *testing.T) {
+	c := start(t, setup{config: fullAccess})
+	s := c.open(nil)
+	c.prompt(s, delegated(tool("bash", map[string]any{
+		"command": "echo $$ > pid; sleep 60", "description": "Wait", "run_in_background": true,
+	})+"\n"+tool("bash", map[string]any{"command": "while [ ! -s pid ]; do sleep 0.05; done", "description": "See it start"})))
+	calls := c.calls(s)
+	if len(calls) != 1 || calls[0].Status != "completed" || !strings.Contains(string(calls[0].Content), "All 2 calls succeeded") {
+		t.Fatalf("%s %s", calls[0].Status, calls[0].Content)
+	}
+	if pid := waitForFile(t, filepath.Join(c.cwd, "pid")); alive(pid) {
+		t.Error("the background task lives on")
+	}
+}
+
+// A fork knows what was said and read.
+func TestAForkMayEditWhatWasRead(t *testing.T) {
+	for name, want := range map[string]string{"subagent": "failed", "subagent_fork": "succeeded"} {
+		c := start(t, setup{config: fullAccess})
+		write(t, filepath.Join(c.cwd, "a.txt"), "alpha\n")
+		s := c.open(nil)
+		c.prompt(s, readFile("a.txt"))
+		c.prompt(s, tool(name, map[string]any{"description": "Edit it", "prompt": tool("edit", map[string]any{
+			"file_path": "a.txt", "old_string": "alpha", "new_string": "beta",
+		})}))
+		if calls := c.calls(s); len(calls) != 2 || !strings.Contains(string(calls[1].Content), "`edit` "+want) {
+			t.Errorf("%s: %s", name, calls[1].Content)
+		}
+	}
+}

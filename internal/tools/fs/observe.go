@@ -2,6 +2,8 @@ package fs
 
 import (
 	"crypto/sha256"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -76,4 +78,16 @@ func (o *Observations) Forget(agent string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.agents, agent)
+}
+
+// Share lets an agent know what another has seen so far, as one does that begins
+// with the other's conversation.
+func (o *Observations) Share(from, to string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a := o.agents[from]
+	if a == nil || from == to {
+		return
+	}
+	o.agents[to] = &observed{files: maps.Clone(a.files), order: slices.Clone(a.order)}
 }
