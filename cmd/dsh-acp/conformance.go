@@ -29,6 +29,8 @@ flags:
                         of a scripted model server, A=B goes to its environment
   --only N,N            these items only
   --timeout DURATION    how long one answer may take (default 20s)
+  --patience FACTOR     how much longer the limits in the items ("within 1 s") may
+                        be on this machine (default 1)
   --limit DURATION      how long one item may take (default 2m)
   --trace FILE          write every message to a file
   --json                print the results as JSON
@@ -120,7 +122,7 @@ func parseConformance(args []string) (a conformanceArgs, err error) {
 			a.list = true
 			continue
 		}
-		if !slices.Contains([]string{"--profile", "--prompt", "--variant", "--only", "--timeout", "--limit", "--trace"}, name) {
+		if !slices.Contains([]string{"--profile", "--prompt", "--variant", "--only", "--timeout", "--limit", "--patience", "--trace"}, name) {
 			return a, usagef("conformance: unknown flag %s; the agent's command comes after --", flag)
 		}
 		if !inline {
@@ -151,6 +153,11 @@ func (a *conformanceArgs) set(name, value string) (err error) {
 		a.trace = value
 	case "--timeout":
 		a.opt.Timeout, err = positiveDuration(value)
+	case "--patience":
+		a.opt.Patience, err = strconv.ParseFloat(value, 64)
+		if err != nil || !(a.opt.Patience >= 1 && a.opt.Patience <= 100) {
+			err = errors.New("want a number from 1 to 100")
+		}
 	case "--limit":
 		a.opt.Limit, err = positiveDuration(value)
 	case "--only":

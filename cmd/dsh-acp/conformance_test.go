@@ -24,6 +24,8 @@ func TestConformanceArguments(t *testing.T) {
 		{"--only 86 -- a", "numbers from 1 to 85"},
 		{"--only x -- a", "numbers from 1 to 85"},
 		{"--timeout 0s -- a", "positive duration"},
+		{"--patience 0 -- a", "from 1 to 100"},
+		{"--patience NaN -- a", "from 1 to 100"},
 		{"--timeout", "needs a value"},
 		{"--profle x -- a", "unknown flag --profle"},
 	} {

@@ -13,7 +13,7 @@ func (c *client) cancel(session string) {
 // cancelledWithin fails the check unless a prompt is answered with cancelled in
 // time.
 func (c *client) cancelledWithin(d time.Duration, id string) {
-	if _, ok := c.findWithin(d, answerTo(id)); !ok {
+	if _, ok := c.findWithin(c.t.within(d), answerTo(id)); !ok {
 		c.t.failf("the prompt is not answered %s after its cancellation", d)
 	}
 	if reason := c.stop(id); reason != "cancelled" {
@@ -125,7 +125,7 @@ var cancelChecks = []Check{
 		id := c.ask(s, t.prompt(Slow))
 		c.busy(s)
 		c.notify("$/cancel_request", map[string]any{"requestId": json.RawMessage(id)})
-		f, ok := c.findWithin(3*time.Second, answerTo(id))
+		f, ok := c.findWithin(t.within(3*time.Second), answerTo(id))
 		if !ok {
 			t.failf("the prompt is not answered 3 s after $/cancel_request")
 		}

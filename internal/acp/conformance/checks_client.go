@@ -82,7 +82,7 @@ var clientChecks = []Check{
 		}
 		c.cancel(s)
 		c.stop(id)
-		for end := time.Now().Add(2 * time.Second); terms.unreleased() != ""; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(t.within(2 * time.Second)); terms.unreleased() != ""; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.failf("the terminal of a cancelled call was not released")
 			}
@@ -144,7 +144,7 @@ var clientChecks = []Check{
 
 // commands waits for the announcement and gives the names.
 func (c *client) commands(session string) []string {
-	f, ok := c.findWithin(2*time.Second, func(f frame) bool {
+	f, ok := c.findWithin(c.t.within(2*time.Second), func(f frame) bool {
 		u, id := updateOf(f)
 		return id == session && u.Kind == "available_commands_update"
 	})
@@ -428,7 +428,7 @@ func (c *client) bothViews(st sessionState, o configOption) {
 	before := len(c.all())
 	c.wait(c.request("session/set_config_option", map[string]any{"sessionId": st.SessionID, "configId": o.ID, "value": target}))
 	seen := 0
-	if _, ok := c.findWithin(2*time.Second, func(f frame) bool {
+	if _, ok := c.findWithin(c.t.within(2*time.Second), func(f frame) bool {
 		seen++
 		u, id := updateOf(f)
 		return seen > before && id == st.SessionID && u.Kind == "current_mode_update" && u.CurrentModeID == target
@@ -437,7 +437,7 @@ func (c *client) bothViews(st sessionState, o configOption) {
 	}
 	c.wait(c.request("session/set_mode", map[string]any{"sessionId": st.SessionID, "modeId": st.Modes.CurrentModeID}))
 	seen = 0
-	if _, ok := c.findWithin(2*time.Second, func(f frame) bool {
+	if _, ok := c.findWithin(c.t.within(2*time.Second), func(f frame) bool {
 		seen++
 		u, id := updateOf(f)
 		return seen > before && id == st.SessionID && u.Kind == "config_option_update" && slices.ContainsFunc(u.ConfigOptions, func(n configOption) bool {

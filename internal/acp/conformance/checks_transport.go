@@ -142,7 +142,7 @@ func (c *client) leaves(when string) {
 	_ = c.in.Close()
 	select {
 	case <-c.exited:
-	case <-time.After(3*time.Second + 200*time.Millisecond):
+	case <-time.After(c.t.within(3*time.Second + 200*time.Millisecond)):
 		c.t.failf("%s: the agent still runs 3 s after its input ended", when)
 	}
 	if c.exitCode != 0 {
@@ -177,7 +177,7 @@ func (t *T) waitForPid(dir string) int {
 }
 
 func (t *T) wantDead(pid int, after string) {
-	for end := time.Now().Add(3 * time.Second); running(pid); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(t.within(3 * time.Second)); running(pid); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.failf("the command's process still runs 3 s after %s", after)
 		}

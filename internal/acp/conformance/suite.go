@@ -54,6 +54,9 @@ type Options struct {
 	Timeout time.Duration
 	// Limit is how long one check may take as a whole; 0 means 2 min.
 	Limit time.Duration
+	// Patience multiplies the limits that are part of an item, such as "within 1
+	// s", for slow machines; 0 means 1.
+	Patience float64
 	// MCPServer is a command that runs [ServeMCP]; without it the item about
 	// such servers is skipped.
 	MCPServer []string
@@ -89,6 +92,9 @@ func Run(ctx context.Context, opt Options) ([]Result, error) {
 	}
 	if opt.Limit == 0 {
 		opt.Limit = 2 * time.Minute
+	}
+	if opt.Patience == 0 {
+		opt.Patience = 1
 	}
 	schema, err := published()
 	if err != nil {
@@ -157,6 +163,11 @@ func (t *T) brokenf(format string, args ...any) {
 }
 
 func (t *T) timeout() time.Duration { return t.opt.Timeout }
+
+// within is a limit of an item, for this machine.
+func (t *T) within(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * t.opt.Patience)
+}
 
 // try runs one check in a folder of its own.
 func (s *suite) try(ctx context.Context, check Check) (r Result) {
