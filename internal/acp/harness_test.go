@@ -52,12 +52,13 @@ func says(text string, yield func(model.Chunk, error) bool) {
 
 // backend keeps its sessions in memory.
 type backend struct {
-	reg      *registry.Registry
-	pipe     *pipeline.Pipeline
-	model    *provider
-	opened   func(SessionParams)
-	params   SessionParams
-	commands []model.Command
+	reg       *registry.Registry
+	pipe      *pipeline.Pipeline
+	model     *provider
+	opened    func(SessionParams)
+	params    SessionParams
+	commands  []model.Command
+	catalogue *agent.Catalogue
 }
 
 func (b *backend) OpenSession(_ context.Context, p SessionParams) (*agent.Session, error) {
@@ -69,6 +70,7 @@ func (b *backend) OpenSession(_ context.Context, p SessionParams) (*agent.Sessio
 	return agent.NewSession(agent.Config{
 		Log: log, Provider: b.model, Model: "m", Pipeline: b.pipe, Scope: b.reg.Global().Child(log.Header().ID),
 		Asker: p.Asker, Elicitor: p.Elicitor, AdditionalDirectories: p.AdditionalDirectories,
+		Catalogue: b.catalogue,
 	})
 }
 

@@ -19,7 +19,8 @@ type modelServer struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
-	sent   http.Header // of the last request
+	sent   http.Header   // of the last request
+	hold   chan struct{} // if not nil, an answer waits until something can be read
 }
 
 func newModelServer(t testing.TB) *modelServer {
@@ -34,6 +35,12 @@ func newModelServer(t testing.TB) *modelServer {
 		m.bodies = append(m.bodies, string(b))
 		m.sent = r.Header.Clone()
 		m.mu.Unlock()
+		if m.hold != nil {
+			select {
+			case <-m.hold:
+			case <-r.Context().Done():
+			}
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprint(w, `data: {"choices":[{"delta":{"content":"seen"},"finish_reason":"stop"}]}`+"\n\n"+
 			`data: {"choices":[],"usage":{"prompt_tokens":1200,"completion_tokens":30,"total_tokens":1230,"prompt_tokens_details":{"cached_tokens":1000}}}`+"\n\ndata: [DONE]\n\n")
