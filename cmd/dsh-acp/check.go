@@ -76,6 +76,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	app.checkSandbox(r)
 	app.checkCodeMode(r)
 	app.checkMCP(ctx, r)
+	app.checkWeb(ctx, r)
 	if r.failed {
 		return errCheckFailed
 	}

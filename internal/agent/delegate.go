@@ -41,6 +41,7 @@ func (s *Session) Delegated(log *session.Log, scope *registry.Scope, d Delegatio
 		AdditionalDirectories: s.cfg.AdditionalDirectories,
 		Grants:                s.cfg.Grants, NeverAsk: s.cfg.NeverAsk,
 		News: s.cfg.News, OnClose: s.cfg.OnClose,
+		Price: s.cfg.Price, Charge: s.spend,
 		Backoff: s.cfg.Backoff, Compaction: s.cfg.Compaction, Logger: s.cfg.Logger,
 		Output: func(callID string, chunk []byte) { s.CallOutput(d.CardID(callID), chunk) },
 	}

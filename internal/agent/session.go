@@ -56,6 +56,9 @@ type Config struct {
 	Backoff model.Backoff
 	// Price gives the price of a model, if it is known; nil: no prices are known.
 	Price func(provider, id string) (Price, bool)
+	// Charge is told of every request that the session makes; nil: nobody is. A
+	// subagent's requests are charged to its parent.
+	Charge func(provider, id string, u *model.Usage)
 	// Compaction says when the conversation is replaced by a summary.
 	Compaction Compaction
 	// Listeners watch the turns, in this order.

@@ -51,13 +51,21 @@ func (c *spending) add(u model.Usage, p Price, known bool) {
 	c.amount += (float64(u.InputTokens)*p.Input + float64(cached)*p.Cached + float64(u.OutputTokens)*p.Output) / 1e6
 }
 
-// spend adds what a request to a model has cost.
+// spend adds what a request to a model has cost, here and where it is charged
+// too. It may be called by sessions that work for this one.
 func (s *Session) spend(provider, id string, u *model.Usage) {
-	if u == nil || s.cfg.Price == nil {
+	if u == nil {
 		return
 	}
-	price, known := s.cfg.Price(provider, id)
-	s.spent.add(*u, price, known)
+	if s.cfg.Price != nil {
+		price, known := s.cfg.Price(provider, id)
+		s.mu.Lock()
+		s.spent.add(*u, price, known)
+		s.mu.Unlock()
+	}
+	if s.cfg.Charge != nil {
+		s.cfg.Charge(provider, id, u)
+	}
 }
 
 // logUsage records how full the context is.
@@ -66,8 +74,11 @@ func (s *Session) logUsage(step int64, to target, used int64) error {
 	if size := s.infoOf(to).ContextWindow; size > 0 {
 		data = data.With("size", jsonvalue.Int(size))
 	}
-	if s.cfg.Price != nil && !s.spent.unknown && s.spent.currency != "" {
-		data = data.With("cost", session.Data("amount", math.Round(s.spent.amount*1e9)/1e9, "currency", s.spent.currency))
+	s.mu.Lock()
+	spent := s.spent
+	s.mu.Unlock()
+	if s.cfg.Price != nil && !spent.unknown && spent.currency != "" {
+		data = data.With("cost", session.Data("amount", math.Round(spent.amount*1e9)/1e9, "currency", spent.currency))
 	}
 	if _, err := s.append(TypeUsage, data); err != nil {
 		return logFailure(err)

@@ -704,3 +704,33 @@ func TestAListenerThatStopsTheTurn(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// What a subagent costs, the session has cost.
+func TestASubagentIsCharged(t *testing.T) {
+	cfg := agent.Config{Price: func(_, id string) (agent.Price, bool) {
+		return agent.Price{Input: 1, Currency: "EUR"}, id == "big"
+	}}
+	w := newWorld(t, limits, cfg, func(_ context.Context, req model.Request) reply {
+		r := says("done")
+		if text, n := prompt(req); text == "go" && n == 0 {
+			r = calls("subagent", task("one"), "subagent", task("two"))
+		}
+		r.usage = &model.Usage{InputTokens: 1_000_000}
+		return r
+	})
+	w.prompt("go")
+	cost := ""
+	for _, ev := range w.s.Log().Events() {
+		switch ev.Type {
+		case agent.TypeUsage:
+			cost = ev.Data.Get("cost").String()
+		case delegate.TypeEnd:
+			if got := ev.Data.Get("usage").String(); got != `{"inputTokens":1000000,"outputTokens":0}` {
+				t.Error(got)
+			}
+		}
+	}
+	if cost != `{"amount":4,"currency":"EUR"}` {
+		t.Error(cost)
+	}
+}

@@ -34,6 +34,7 @@ type reply struct {
 	calls []string
 	kind  model.FinishKind
 	err   error
+	usage *model.Usage
 }
 
 func says(text string) reply            { return reply{text: text} }
@@ -66,6 +67,9 @@ func (p *thinker) Stream(ctx context.Context, req model.Request) iter.Seq2[model
 			chunks = append(chunks, model.StartChunk(at, model.PartToolCall), model.EndChunk(at, model.Part{
 				Type: model.PartToolCall, ID: fmt.Sprintf("call%d-%d", n, at), Name: r.calls[i], Arguments: r.calls[i+1],
 			}))
+		}
+		if r.usage != nil {
+			chunks = append(chunks, model.Chunk{Type: model.ChunkUsage, Usage: r.usage})
 		}
 		kind := model.FinishStop
 		if len(r.calls) > 0 {
