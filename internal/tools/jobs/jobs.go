@@ -104,7 +104,8 @@ type End struct {
 var errClosed = errors.New("the session is closing; no more background tasks are started")
 
 // Start starts a job for the agent of a call and returns its id as soon as it
-// runs. It fails when the session has too many, or nothing could be started.
+// runs. It fails when the session has too many, when nothing could be started, and
+// when ctx has ended, which ends the job.
 func (m *Manager) Start(ctx context.Context, exec *registry.Execution, s Spec) (id string, err error) {
 	j, err := m.admit(exec, s)
 	if err != nil {
@@ -124,7 +125,11 @@ func (m *Manager) Start(ctx context.Context, exec *registry.Execution, s Spec) (
 		m.remove(j)
 		return "", fmt.Errorf("the background task was ended, for the session log cannot be written: %w", err)
 	}
-	return j.id, ctx.Err()
+	if ctx.Err() != nil { // cancelled meanwhile: nobody will learn the id
+		j.kill()
+		return "", context.Cause(ctx)
+	}
+	return j.id, nil
 }
 
 var errNotLogged = errors.New("not logged")

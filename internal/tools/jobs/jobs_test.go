@@ -315,6 +315,25 @@ func TestWhatIsNotStarted(t *testing.T) {
 	})
 }
 
+// A call that is cancelled while its job starts leaves none behind.
+func TestCancelledWhileStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		_, err := w.m.Start(ctx, w.exec(w.a), Spec{Kind: "bash", Label: "x", Run: func(ctx context.Context, started func(), _ func([]byte)) (End, error) {
+			cancel()
+			started()
+			<-ctx.Done()
+			return End{Killed: true}, nil
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		synctest.Wait()
+		w.expect("list", w.call(w.a, "task_list", `{}`), "bash_1 [bash] killed — x")
+	})
+}
+
 func TestAPanickingJobFails(t *testing.T) {
 	w := newWorld(t, Options{})
 	_, err := w.m.Start(context.Background(), w.exec(w.a), Spec{Kind: "bash", Label: "x", Run: func(_ context.Context, started func(), _ func([]byte)) (End, error) {

@@ -248,4 +248,4 @@ func StartedSchema() schema.Spec {
 }
 
 // ErrNoManager is why a call cannot start a job where there is nobody to keep it.
-var ErrNoManager = errors.New("run_in_background is not available here: run the command in the foreground")
+var ErrNoManager = errors.New("run_in_background is disabled for this deployment (enableRunInBackground: false)")
