@@ -5,6 +5,7 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/model"
+	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -67,5 +68,30 @@ func TestUsageIsTheLastRequests(t *testing.T) {
 		if got := again(cfg); got != w.last("nothing").Data.String() {
 			t.Errorf("%d: %s", i, got)
 		}
+	}
+}
+
+// What works for a session is paid for by it.
+func TestTheEmployerPays(t *testing.T) {
+	price := func(_, id string) (agent.Price, bool) { return agent.Price{Output: 1, Currency: "EUR"}, id == "m" }
+	w := newWorld(t, agent.Config{Price: price}, saysFor("a", model.Usage{OutputTokens: 1_000_000}))
+	w.prompt(t, "1")
+	log := session.NewMemory(session.Header{Cwd: "/work"}, session.Options{})
+	child, err := agent.NewSession(w.s.Delegated(log, w.reg.Global().Child("child"), agent.Delegation{CallID: "c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := child.Prompt(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	own := ""
+	for _, ev := range log.Kept() {
+		if ev.Type == agent.TypeUsage {
+			own = ev.Data.Get("cost").String()
+		}
+	}
+	w.prompt(t, "2")
+	if got := w.last(agent.TypeUsage).Data.Get("cost").String(); own != `{"amount":1,"currency":"EUR"}` || got != `{"amount":3,"currency":"EUR"}` {
+		t.Errorf("the child says %s, its employer %s", own, got)
 	}
 }
