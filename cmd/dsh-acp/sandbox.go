@@ -130,6 +130,23 @@ func (a *app) confine(exec *registry.Execution) (*sandbox.Run, error) {
 	return run, nil
 }
 
+// mayChange says whether a file tool's call may change the file at a path without
+// symbolic links: what a command could write there, and the one file that the
+// policy was asked about. Where a link led at that time does not count any more.
+func (a *app) mayChange(exec *registry.Execution, real string) (mode string, ok bool) {
+	s := a.sessionOf(exec)
+	p, known := a.bounds(exec)
+	switch {
+	case !known:
+		return "", true // no session, no policy
+	case p.Mode == sandbox.FullAccess:
+		return string(p.Mode), true
+	case p.Mode == sandbox.WorkspaceWrite && sandbox.NewLayout(p).Writable(real):
+		return string(p.Mode), true
+	}
+	return string(p.Mode), s.policy.Judged(exec, real)
+}
+
 // caches are variables that move a cache without which a program does not work,
 // with the name of its folder.
 var caches = []struct{ name, folder string }{

@@ -100,7 +100,7 @@ func (a *app) registerTools() (err error) {
 		return err
 	}
 	a.observed = &fs.Observations{}
-	if err := fs.Register(global, fs.Options{Observations: a.observed, FileSystemOf: a.editors.fileSystemOf, Escalation: true}); err != nil {
+	if err := fs.Register(global, fs.Options{Observations: a.observed, FileSystemOf: a.editors.fileSystemOf, Bounds: a.mayChange, Escalation: true}); err != nil {
 		return err
 	}
 	return errors.Join(search.Register(global, search.Options{Supervisor: a.procs}), todo.Register(global), ask.Register(global), plan.Register(global), a.registerSkills(global), a.registerSubagents(global), a.registerWeb(global))

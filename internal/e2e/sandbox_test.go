@@ -117,6 +117,42 @@ func TestOurOwnStateIsKept(t *testing.T) {
 	}
 }
 
+// A link that appears between the decision about an edit and the edit leads to a
+// file that nobody allowed.
+func TestALinkAfterTheDecision(t *testing.T) {
+	cwd, outside := t.TempDir(), t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	write(t, filepath.Join(cwd, "hooks.json"), hookFile(t, "PreToolUse", "write", "ln -s "+victim+" d; true"))
+	c := start(t, setup{
+		cwd: cwd, env: []string{"TMPDIR=" + t.TempDir()},
+		config: "model: {provider: local}\nhooks: {claude_code: hooks.json}\npermissions: {rules: [{tool: write, decision: allow}]}\n",
+	})
+	s := c.open(nil)
+	c.prompt(s, tool("write", map[string]any{"file_path": "d", "content": "x"}))
+	if _, err := os.Lstat(victim); err == nil {
+		t.Error("the edit followed the link")
+	}
+	if text := lastText(c, s); !strings.Contains(text, deniedLine) || !strings.Contains(text, "retry this exact operation once") {
+		t.Error(text)
+	}
+}
+
+// What the person allows is done, wherever it is: the rule or the answer was about
+// that file.
+func TestAnEditOutsideIsTheUsersToAllow(t *testing.T) {
+	outside := t.TempDir()
+	c := start(t, setup{config: "model: {provider: local}\n", env: []string{"TMPDIR=" + t.TempDir()}})
+	asked := 0
+	c.permit = func(json.RawMessage) string { asked++; return "allow_once" }
+	s := c.open(nil)
+	for _, path := range []string{filepath.Join(outside, "f"), ".git/hooks/pre-commit"} {
+		c.prompt(s, tool("write", map[string]any{"file_path": path, "content": "x"}))
+	}
+	if _, err := os.Stat(filepath.Join(outside, "f")); err != nil || asked != 2 {
+		t.Errorf("%v; asked %d times", err, asked)
+	}
+}
+
 func TestCheckShowsTheSandbox(t *testing.T) {
 	out, _ := runProgram(t, "check", "--model", "local")
 	s := sandbox.New(sandbox.Auto).Status()

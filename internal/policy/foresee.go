@@ -30,7 +30,7 @@ func (p *Policy) revisable(d pipeline.Decision, exec *registry.Execution) pipeli
 	if !d.IsAsk() {
 		return d
 	}
-	return d.Again(func() pipeline.Decision { return p.DecideCall(callOf(exec)) })
+	return d.Again(func() pipeline.Decision { return p.decideAndNote(exec) })
 }
 
 // denial is what the model reads of a remembered rejection.

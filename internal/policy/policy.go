@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -77,6 +78,7 @@ type Policy struct {
 	confined     func() bool
 	approver     pipeline.Approver
 	escalated    escalations
+	judged       sync.Map // registry.Token → the path that an edit was judged by
 	rules        []compiled
 	restrictions []compiled
 	tools        map[string]Tool
@@ -175,7 +177,10 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 		unlisten()
 		return nil, err
 	}
-	unobserve, err := pipe.OnResult(scope, func(exec *registry.Execution, _ *registry.Result) { p.escalated.forget(exec) })
+	unobserve, err := pipe.OnResult(scope, func(exec *registry.Execution, _ *registry.Result) {
+		p.escalated.forget(exec)
+		p.judged.Delete(exec.Token())
+	})
 	if err != nil {
 		unforesee()
 		unguard()
@@ -188,7 +193,7 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 // listen answers with the stricter of the policy's decision and that of the
 // listeners behind it, such as hooks.
 func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipeline.PreNext) (pipeline.Decision, error) {
-	mine := p.Decide(ctx, exec)
+	mine := p.decideAndNote(exec)
 	if mine.IsDeny() {
 		return mine, nil
 	}
@@ -236,8 +241,11 @@ func callOf(exec *registry.Execution) Call {
 func (p *Policy) DecideCall(c Call) pipeline.Decision { return p.decide(c, p.grants.has) }
 
 func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision {
+	return p.decideAbout(subjectOf(p.tool(c.Tool), c), c, granted)
+}
+
+func (p *Policy) decideAbout(s subject, c Call, granted func(key string) bool) pipeline.Decision {
 	tool := p.tool(c.Tool)
-	s := subjectOf(tool, c)
 	if x, ok := p.grants.rejected(func() []string { return s.rejectable(c.Tool) }); ok {
 		return pipeline.Deny(x.denial())
 	}

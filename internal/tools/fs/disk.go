@@ -57,52 +57,60 @@ func replace(t Target, data []byte) error {
 	if err := writable(t.Real); err != nil {
 		return err
 	}
-	temp, err := writeTemp(filepath.Dir(t.Real), 0o600, data, func(f *os.File) error { return keepIdentity(f, t) })
+	dir, err := openDir(filepath.Dir(t.Real))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := filepath.Base(t.Real)
+	temp, err := writeTemp(dir, 0o600, data, func(f *os.File) error { return keepIdentity(f, t) })
 	switch {
 	case errors.Is(err, iofs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, errOwnerLost):
-		return rewrite(t, data)
+		return rewrite(dir, t, data)
 	case err != nil:
 		return err
 	}
-	defer os.Remove(temp) // after the rename there is nothing to remove
-	if err := unchanged(t); err != nil {
+	defer dir.Remove(temp) // after the rename there is nothing to remove
+	if err := unchanged(dir, t); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, t.Real); err != nil {
+	if err := dir.Rename(temp, name); err != nil {
 		if errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) {
-			return rewrite(t, data)
+			return rewrite(dir, t, data)
 		}
 		return err
 	}
-	syncDir(filepath.Dir(t.Real))
+	syncDir(dir)
 	return nil
 }
 
 func create(t Target, data []byte) error {
-	dir := filepath.Dir(t.Real)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	dir, err := makeDir(filepath.Dir(t.Real))
+	if err != nil {
 		return err
 	}
+	defer dir.Close()
+	name := filepath.Base(t.Real)
 	// The system takes the umask, or the directory's default rules, off the mode.
 	temp, err := writeTemp(dir, 0o666, data, nil)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp)
+	defer dir.Remove(temp)
 	// Unlike a rename, a link never takes the place of a file that appeared.
-	switch err := os.Link(temp, t.Real); {
+	switch err := dir.Link(temp, name); {
 	case err == nil:
 		syncDir(dir)
 		return nil
 	case errors.Is(err, iofs.ErrExist):
 		return err
 	}
-	f, err := os.OpenFile(t.Real, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	if err := finish(f, data, nil); err != nil {
-		_ = os.Remove(t.Real)
+		_ = dir.Remove(name)
 		return err
 	}
 	syncDir(dir)
@@ -112,14 +120,14 @@ func create(t Target, data []byte) error {
 // writeTemp writes a new file into dir and gives its name. prepare comes after
 // the content, since writing clears the set-user-id and set-group-id bits.
 // Nothing is left behind when it fails.
-func writeTemp(dir string, mode os.FileMode, data []byte, prepare func(*os.File) error) (name string, err error) {
-	name = filepath.Join(dir, ".dsh-"+rand.Text()[:16]+".tmp")
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+func writeTemp(dir *os.Root, mode os.FileMode, data []byte, prepare func(*os.File) error) (name string, err error) {
+	name = ".dsh-" + rand.Text()[:16] + ".tmp"
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
 	if err := finish(f, data, prepare); err != nil {
-		_ = os.Remove(name)
+		_ = dir.Remove(name)
 		return "", err
 	}
 	return name, nil
@@ -138,15 +146,19 @@ func finish(f *os.File, data []byte, prepare func(*os.File) error) error {
 
 // rewrite changes the file in place. When that fails half way the old content
 // is put back: its blocks are still the file's.
-func rewrite(t Target, data []byte) error {
-	if err := unchanged(t); err != nil {
+func rewrite(dir *os.Root, t Target, data []byte) error {
+	if err := unchanged(dir, t); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(t.Real, os.O_RDWR|nonblock, 0)
+	f, err := dir.OpenFile(filepath.Base(t.Real), os.O_RDWR|nonblock, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	// A link may have taken its place between the look and the opening.
+	if info, err := f.Stat(); err != nil || t.info != nil && !os.SameFile(info, t.info) {
+		return errors.Join(err, ErrChanged)
+	}
 	old, err := io.ReadAll(io.LimitReader(f, maxChange+1))
 	if err != nil {
 		return err
@@ -171,11 +183,11 @@ func rewrite(t Target, data []byte) error {
 
 // unchanged is the last look before a change: whatever was read must still be
 // what is there.
-func unchanged(t Target) error {
+func unchanged(dir *os.Root, t Target) error {
 	if t.info == nil {
 		return nil
 	}
-	now, err := os.Lstat(t.Real)
+	now, err := dir.Lstat(filepath.Base(t.Real))
 	if errors.Is(err, iofs.ErrNotExist) {
 		return ErrChanged
 	}
@@ -189,8 +201,8 @@ func unchanged(t Target) error {
 }
 
 // syncDir makes a rename durable, where the system lets us.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
+func syncDir(dir *os.Root) {
+	if d, err := dir.Open("."); err == nil {
 		_ = d.Sync()
 		_ = d.Close()
 	}

@@ -187,7 +187,12 @@ func TestRewriteInPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rewrite(target, []byte(after)); err != nil || f.get("f") != after {
+		dir, err := openDir(filepath.Dir(target.Real))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		if err := rewrite(dir, target, []byte(after)); err != nil || f.get("f") != after {
 			t.Errorf("%v, file %q", err, f.get("f"))
 		}
 		if !os.SameFile(target.info, f.stat("f")) {

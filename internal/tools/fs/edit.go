@@ -74,6 +74,9 @@ func (t *Tools) doEdit(ctx context.Context, args jsonvalue.Value, run registry.R
 		return jsonvalue.Value{}, err
 	}
 	defer unlock()
+	if err := t.permit(run, target); err != nil {
+		return jsonvalue.Value{}, err
+	}
 	data, err := t.loadForEdit(ctx, c, target)
 	if err != nil {
 		return jsonvalue.Value{}, c.explain(ctx, err)

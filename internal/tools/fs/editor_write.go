@@ -85,7 +85,12 @@ func (e *Editor) checkReplace(ctx context.Context, t Target) (old []byte, err er
 	if err := writable(t.Real); err != nil {
 		return nil, err
 	}
-	if err := unchanged(t); err != nil {
+	dir, err := openDir(filepath.Dir(t.Real))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := unchanged(dir, t); err != nil {
 		return nil, err
 	}
 	return readDisk(ctx, t)
@@ -98,7 +103,11 @@ func checkCreate(t Target) error {
 	case !errors.Is(err, iofs.ErrNotExist):
 		return err
 	}
-	return os.MkdirAll(filepath.Dir(t.Real), 0o777)
+	dir, err := makeDir(filepath.Dir(t.Real))
+	if err != nil {
+		return err
+	}
+	return dir.Close()
 }
 
 // settled waits until the disk shows what an editor has done with a change that

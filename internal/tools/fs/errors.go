@@ -20,6 +20,7 @@ const (
 	CodeTooLarge       = "FS_TOO_LARGE"
 	CodeIO             = "FS_IO"
 	CodeAborted        = "FS_ABORTED"
+	CodeSandboxDenied  = "FS_SANDBOX_DENIED"
 	CodeNotObserved    = "FS_NOT_OBSERVED"
 	CodeStaleVersion   = "FS_STALE_VERSION"
 	CodeEditNotFound   = "FS_EDIT_NOT_FOUND"

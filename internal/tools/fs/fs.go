@@ -30,6 +30,10 @@ type Options struct {
 	// Observations is where the tools note what agents have seen. Give one to
 	// be able to forget agents that have ended. nil means a new one.
 	Observations *Observations
+	// Bounds, if set, says under which mode a call runs and whether that lets it
+	// change the file at a path, which has no symbolic links. It is asked when the
+	// file to change is known and locked.
+	Bounds func(exec *registry.Execution, real string) (mode string, ok bool)
 	// Escalation lets the model ask for a wider mode for one write or edit: a
 	// policy reads the parameters that it adds.
 	Escalation bool
@@ -40,12 +44,13 @@ type Tools struct {
 	files      FileSystem
 	filesOf    func(registry.Agent) FileSystem
 	seen       *Observations
+	bounds     func(exec *registry.Execution, real string) (mode string, ok bool)
 	escalation bool
 }
 
 // New returns the tools.
 func New(opts Options) *Tools {
-	t := &Tools{files: opts.FileSystem, filesOf: opts.FileSystemOf, seen: opts.Observations, escalation: opts.Escalation}
+	t := &Tools{files: opts.FileSystem, filesOf: opts.FileSystemOf, seen: opts.Observations, bounds: opts.Bounds, escalation: opts.Escalation}
 	if t.files == nil {
 		t.files = Disk{}
 	}
@@ -142,6 +147,18 @@ func (t *Tools) begin(verb string, args jsonvalue.Value, run registry.Run) (call
 		c.path = filepath.Join(tools.Cwd(exec), c.path)
 	}
 	return c, nil
+}
+
+// permit says why the call may not change a file, nil when it may.
+func (t *Tools) permit(run registry.Run, target Target) error {
+	if t.bounds == nil {
+		return nil
+	}
+	mode, ok := t.bounds(run.Execution(), target.Real)
+	if ok {
+		return nil
+	}
+	return &Error{message: tools.SandboxDenied(mode) + "\n" + tools.EscalationHint("operation"), code: CodeSandboxDenied}
 }
 
 // lock resolves the path and takes the lock of the file that it leads to.

@@ -51,6 +51,9 @@ func (t *Tools) doWrite(ctx context.Context, args jsonvalue.Value, run registry.
 		return jsonvalue.Value{}, err
 	}
 	defer unlock()
+	if err := t.permit(run, target); err != nil {
+		return jsonvalue.Value{}, err
+	}
 	before, err := t.checkWrite(ctx, c, target)
 	if err != nil {
 		return jsonvalue.Value{}, c.explain(ctx, err)
