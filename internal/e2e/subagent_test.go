@@ -264,3 +264,49 @@ func TestAForkMayEditWhatWasRead(t *testing.T) {
 		}
 	}
 }
+
+// However deep a subagent is, its question is one of the session's, about a card
+// that hangs on one that the editor has, and its terminal is live.
+func TestASubagentOfASubagent(t *testing.T) {
+	for _, nested := range []bool{false, true} {
+		t.Run(fmt.Sprint("nested ", nested), func(t *testing.T) {
+			c := start(t, setup{config: asking + "agents: {max_depth: 2}\n"})
+			caps := map[string]any{}
+			if nested {
+				caps["_meta"] = map[string]any{"terminal_output": true}
+			}
+			var asked []string
+			c.permit = func(params json.RawMessage) string {
+				asked = append(asked, string(params))
+				return "allow_once"
+			}
+			s := c.open(caps)
+			inner := tool("bash", map[string]any{"command": "echo early; sleep 1; echo late", "description": "Take a while"})
+			if stop := c.prompt(s, delegated(delegated(inner))); stop != "end_turn" {
+				t.Error(stop)
+			}
+			calls := c.calls(s)
+			last := calls[len(calls)-1]
+			if len(asked) != 1 || last.Name != "bash" || last.Status != "completed" || !strings.Contains(asked[0], last.ToolCallID) ||
+				!strings.Contains(asked[0], `\"Side task\" › \"Side task\"`) {
+				t.Fatalf("%q\n%+v", asked, calls)
+			}
+			wantCards, wantParent := 2, calls[0].ToolCallID
+			if nested {
+				wantCards, wantParent = 3, calls[1].ToolCallID
+			}
+			if len(calls) != wantCards || parentOf(t, last) != wantParent {
+				t.Errorf("%d cards, the last below %s", len(calls), parentOf(t, last))
+			}
+			early := false
+			for _, u := range c.updates(s) {
+				if u.ToolCallID == last.ToolCallID && u.Status == "" && strings.Contains(string(u.Meta)+string(u.Content), "early") && !strings.Contains(string(u.Meta), "late") {
+					early = true
+				}
+			}
+			if !early {
+				t.Error("the output was only shown at the end")
+			}
+		})
+	}
+}
