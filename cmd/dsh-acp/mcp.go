@@ -213,7 +213,7 @@ func describeRemote(s *mcp.Session) func(string) (policy.Tool, bool) {
 			return policy.Tool{}, false
 		}
 		return policy.Tool{
-			Class: policy.Other, Remote: t.Label(), ReadOnly: t.ReadOnly && t.Vouched, Destructive: t.Destructive,
+			Class: policy.Other, Remote: t.Label(), Identity: t.Identity, ReadOnly: t.ReadOnly && t.Vouched, Destructive: t.Destructive,
 		}, true
 	}
 }

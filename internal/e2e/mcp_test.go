@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -39,10 +40,13 @@ func stdioServer(name string, command []string, env ...string) map[string]any {
 	return map[string]any{"name": name, "command": program, "args": command[1:], "env": vars}
 }
 
-// scriptedServer is this test binary in a role.
+// scriptedServer is this test binary in a role, marked as belonging to the run.
 func scriptedServer(role string) map[string]any {
-	return stdioServer(role, []string{os.Args[0]}, mcptest.RoleVariable, role)
+	return stdioServer(role, []string{os.Args[0]}, mcptest.RoleVariable, role, "MCP_TEST_RUN", runMark)
 }
+
+// runMark tells the servers of this run from those of another on the machine.
+var runMark = fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())
 
 // openWith makes a session with servers.
 func (c *client) openWith(caps map[string]any, servers ...any) string {
@@ -274,8 +278,53 @@ func TestBadServersHarmNobody(t *testing.T) {
 	if f := c.call("session/close", map[string]any{"sessionId": s}); f.Error != nil {
 		t.Errorf("%+v", f.Error)
 	}
-	if left := running(t, mcptest.RoleVariable+"="); left != 0 {
+	if left := running(t, "MCP_TEST_RUN="+runMark); left != 0 {
 		t.Errorf("%d servers go on after session/close", left)
+	}
+}
+
+func TestTheProgramLeavesInTimeWhateverServersDo(t *testing.T) {
+	c := start(t, setup{config: fullAccess + "limits: {mcp_wait: 1s}\n"})
+	s := c.openWith(nil, scriptedServer("silent"), scriptedServer("stays"), scriptedServer("flood"), scriptedServer("dies"))
+	c.wantCall(s, "mcp__stays__echo", map[string]any{}, "completed")
+	if code, took := c.closeInput(); code != 0 || took > 3*time.Second {
+		t.Errorf("exit code %d after %s", code, took)
+	}
+	if left := running(t, "MCP_TEST_RUN="+runMark); left != 0 {
+		t.Errorf("%d servers go on", left)
+	}
+}
+
+func TestCheckNamesARemedyForEachServer(t *testing.T) {
+	cfg := filepath.Join(t.TempDir(), "c.yaml")
+	write(t, cfg, fmt.Sprintf(`model: {provider: local}
+mcp_servers:
+  good: {command: %[1]q, env: {MCP_TEST_ROLE: bad}}
+  missing: {command: no-such-program-anywhere}
+  unset: {command: x, env: {A: "${NOT_SET_ANYWHERE}"}}
+  mute: {command: %[1]q, env: {MCP_TEST_ROLE: silent}, start_timeout: 500ms}
+  broken: {command: %[1]q, env: {MCP_TEST_ROLE: dies}}
+  gone: {url: "http://127.0.0.1:%[2]d/mcp"}
+  off: {command: x, disabled: true}
+`, os.Args[0], freePort(t)))
+	out, err := runClient(t, t.TempDir(), bin, "check", "--config", cfg)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{
+		"ok    mcp            good: scripted 1.0 answers and has 6 tools",
+		`note  mcp            good: the tool "text_schema" is left out: the schema of its arguments cannot be used: it is string, not an object`,
+		`FAIL  mcp            missing: cannot start "no-such-program-anywhere"`, "install it, or give its whole path",
+		"FAIL  mcp            unset: the environment variable NOT_SET_ANYWHERE is not set: set it where the editor is started",
+		"FAIL  mcp            mute: it was not ready after 500ms", "raise its start_timeout",
+		"FAIL  mcp            broken: the process ended (exit code: 3); it wrote: cannot open the database",
+		"FAIL  mcp            gone: ", "connection refused",
+		"note  mcp            off is disabled",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -135,7 +137,7 @@ func (v *server) drop(t *remoteTool) {
 func (v *server) tool(raw rawTool) *remoteTool {
 	t := &remoteTool{
 		server: v, raw: raw, name: ToolName(v.cfg.Name, raw.name),
-		info: ToolInfo{Server: v.cfg.Name, Tool: raw.name, Vouched: v.cfg.Origin == FromUser},
+		info: ToolInfo{Server: v.cfg.Name, Tool: raw.name, Vouched: v.cfg.Origin == FromUser, Identity: v.identity(raw)},
 	}
 	t.info.ReadOnly, _ = raw.annotations.Get("readOnlyHint").Bool()
 	t.info.Destructive, _ = raw.annotations.Get("destructiveHint").Bool()
@@ -143,6 +145,15 @@ func (v *server) tool(raw rawTool) *remoteTool {
 		t.info.Destructive = false // the other hint means something only without this one
 	}
 	return t
+}
+
+// identity is a hash of where a tool comes from and of what it takes.
+func (v *server) identity(t rawTool) string {
+	sum := sha256.New()
+	for _, part := range []string{string(v.cfg.Origin), string(v.cfg.Transport), v.cfg.Target(), t.name, t.input.String(), t.annotations.String()} {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 func (v *server) register(t *remoteTool) error {

@@ -200,6 +200,9 @@ func (s *Session) Tool(name string) (ToolInfo, bool) {
 // ToolInfo is what the policy may want to know of a tool.
 type ToolInfo struct {
 	Server, Tool string // as the server calls them
+	// Identity changes when something else stands behind the name: another
+	// server, other arguments, other hints.
+	Identity string
 	// ReadOnly and Destructive are the server's own words, and no more than that
 	// unless Vouched: then the user configured the server.
 	ReadOnly, Destructive bool

@@ -491,15 +491,19 @@ func TestHints(t *testing.T) {
 	theirs := role("ok")
 	theirs.Name, theirs.Origin = "theirs", FromClient
 	w.start(role("ok"), theirs)
+	identities := map[string]bool{}
 	for name, want := range map[string]ToolInfo{
 		"mcp__ok__echo":     {Server: "ok", Tool: "echo", Vouched: true},
 		"mcp__ok__look":     {Server: "ok", Tool: "look", ReadOnly: true, Vouched: true},
 		"mcp__ok__wipe":     {Server: "ok", Tool: "wipe", Destructive: true, Vouched: true},
 		"mcp__theirs__look": {Server: "theirs", Tool: "look", ReadOnly: true},
 	} {
-		if got, ok := w.mcp.Tool(name); !ok || got != want {
-			t.Errorf("%s: %+v", name, got)
+		got, ok := w.mcp.Tool(name)
+		identity := got.Identity
+		if got.Identity = ""; !ok || got != want || len(identity) != 16 || identities[identity] {
+			t.Errorf("%s: %+v %s", name, got, identity)
 		}
+		identities[identity] = true
 	}
 }
 

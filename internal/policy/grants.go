@@ -300,6 +300,9 @@ func keyLabel(key string) string {
 		return rest + " in this workspace"
 	case "line":
 		return "exactly " + rest
+	case "remote":
+		name, _, _ := strings.Cut(rest, " ")
+		return name
 	}
 	return rest
 }
@@ -340,6 +343,9 @@ func (s subject) keys(tool string) (keys []string, ok bool) {
 			return nil, false
 		}
 		return []string{"host " + tool + " " + s.site.String()}, true
+	}
+	if s.identity != "" {
+		return []string{"remote " + tool + " " + s.identity}, true
 	}
 	return []string{"tool " + tool}, true
 }

@@ -15,12 +15,13 @@ import (
 
 // subject is what rules are matched against.
 type subject struct {
-	kind  Subject
-	line  *shell.Line // of Shell; nil when the argument is no text
-	text  string      // of Shell: what line was parsed from
-	paths []target    // of Path: the path as given, and where symbolic links lead
-	texts []string    // of NoSubject
-	site  *site       // of URL; nil when the argument is no web address
+	identity string // of a remote tool
+	kind     Subject
+	line     *shell.Line // of Shell; nil when the argument is no text
+	text     string      // of Shell: what line was parsed from
+	paths    []target    // of Path: the path as given, and where symbolic links lead
+	texts    []string    // of NoSubject
+	site     *site       // of URL; nil when the argument is no web address
 }
 
 // target is a path with the folders of the workspace it is seen from. All are
@@ -32,7 +33,7 @@ type target struct {
 }
 
 func subjectOf(t Tool, c Call) subject {
-	s := subject{kind: t.Subject}
+	s := subject{kind: t.Subject, identity: t.Identity}
 	switch t.Subject {
 	case Shell:
 		if text, ok := c.Arguments.Get(t.Argument).Str(); ok {

@@ -46,6 +46,10 @@ type Tool struct {
 	// Remote names a tool of class Other that belongs to somebody else, such as
 	// "read_file of the MCP server files"; "" otherwise.
 	Remote string
+	// Identity says which tool a remote one is beyond its name: what was allowed of
+	// one is not allowed of another that has its name later. "" when that cannot
+	// happen.
+	Identity string
 	// ReadOnly is for a remote tool that only reads, on the word of a server that
 	// the user configured: workspace-write lets it pass.
 	ReadOnly bool
