@@ -50,7 +50,7 @@ func runReplay(_ context.Context, e env, args []string) error {
 		logger.Warn("the last line was cut short and is left out", "line", rec.Torn.Line, "reason", rec.Torn.Reason)
 	}
 	w := bufio.NewWriter(e.stdout)
-	opt := cards.Options{Cwd: rec.Header.Cwd, TerminalOutput: *terminal, NestedCalls: *nested, UserMessages: true, Logger: logger}
+	opt := cards.Options{Cwd: rec.Header.Cwd, TerminalOutput: *terminal, NestedCalls: *nested, UserMessages: true, BlockedPrompts: true, Logger: logger}
 	if err := acp.WriteReplay(w, rec, agent.ScopePresenters{Scope: app.registry.Global()}, opt); err != nil {
 		return err
 	}

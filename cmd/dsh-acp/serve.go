@@ -66,7 +66,8 @@ func runServe(ctx context.Context, e env, args []string) error {
 	defer endRecording()
 	srv := acp.NewServer(acp.Options{
 		Name: agentName, Version: versionString(), Backend: app, Logger: logger,
-		Wire: wire.Options{MaxLine: int(cfg.Limits.MaxLineBytes)},
+		QuestionTimeout: cfg.Limits.QuestionTimeout,
+		Wire:            wire.Options{MaxLine: int(cfg.Limits.MaxLineBytes)},
 	})
 	return srv.Serve(ctx, in, out)
 }

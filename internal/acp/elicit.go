@@ -24,8 +24,10 @@ const (
 const maxOptionQuestion = 4
 
 // AskUser puts a tool's question to the person: as a form where the client shows
-// forms, else as a permission request where the question fits one. There is no
-// deadline: only a cancelled turn withdraws the question.
+// forms, else as a permission request where the question fits one. A form is
+// withdrawn when nobody has answered within Options.QuestionTimeout, since not
+// every client that says it shows forms answers them; a permission request has no
+// deadline. A cancelled turn withdraws both.
 func (s *Server) AskUser(ctx context.Context, sess *agent.Session, callID, rootID string, q elicit.Question) (elicit.Answer, error) {
 	l, perr := s.session(sess.SessionID())
 	if perr != nil {
@@ -47,7 +49,7 @@ func (s *Server) AskUser(ctx context.Context, sess *agent.Session, callID, rootI
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return a, errors.Join(ctx.Err(), err)
-	case !errors.Is(err, elicit.ErrDismissed) && !errors.Is(err, elicit.ErrNoAnswer) && !errors.Is(err, elicit.ErrNoChannel):
+	case !errors.Is(err, elicit.ErrDismissed) && !errors.Is(err, elicit.ErrNoAnswer) && !errors.Is(err, elicit.ErrNoChannel) && !errors.Is(err, elicit.ErrUnanswered):
 		s.log.Warn("a question could not be asked", "session", l.agent.SessionID(), "err", err)
 		return a, errors.Join(elicit.ErrFailed, err)
 	}
@@ -60,7 +62,7 @@ func (s *Server) askByForm(ctx context.Context, l *liveSession, callID string, q
 		ElicitationScope: protocol.ElicitationScope{SessionID: l.agent.SessionID(), ToolCallID: callID},
 		Message:          message(q), RequestedSchema: form(q),
 	}
-	raw, err := s.conn.Call(ctx, protocol.MethodElicitationCreate, params)
+	raw, err := s.callForm(ctx, params)
 	if err != nil {
 		return elicit.Answer{}, err
 	}
@@ -72,6 +74,20 @@ func (s *Server) askByForm(ctx context.Context, l *liveSession, callID string, q
 		return elicit.Answer{}, elicit.ErrDismissed
 	}
 	return answerOf(answer.Content)
+}
+
+// callForm sends elicitation/create and waits for the answer, for a bounded time.
+func (s *Server) callForm(ctx context.Context, params protocol.FormElicitation) (json.RawMessage, error) {
+	if limit := s.opt.QuestionTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, elicit.ErrUnanswered)
+		defer cancel()
+	}
+	raw, err := s.conn.Call(ctx, protocol.MethodElicitationCreate, params)
+	if errors.Is(err, elicit.ErrUnanswered) {
+		s.log.Warn("a question was not answered in time and is withdrawn", "session", params.SessionID, "timeout", s.opt.QuestionTimeout)
+	}
+	return raw, err
 }
 
 // message is the question with what there is to read before.

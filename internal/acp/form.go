@@ -30,7 +30,7 @@ func (s *Server) AskForm(ctx context.Context, sess *agent.Session, callID, rootI
 			schema.Required = append(schema.Required, field.Name)
 		}
 	}
-	raw, err := s.conn.Call(ctx, protocol.MethodElicitationCreate, protocol.FormElicitation{
+	raw, err := s.callForm(ctx, protocol.FormElicitation{
 		ElicitationScope: protocol.ElicitationScope{SessionID: l.agent.SessionID(), ToolCallID: callID},
 		Message:          f.Text, RequestedSchema: schema,
 	})
@@ -45,6 +45,9 @@ func (s *Server) AskForm(ctx context.Context, sess *agent.Session, callID, rootI
 	}
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), err)
+	}
+	if errors.Is(err, elicit.ErrUnanswered) {
+		return nil, err
 	}
 	s.log.Warn("a form could not be shown", "session", l.agent.SessionID(), "err", err)
 	return nil, errors.Join(elicit.ErrFailed, err)

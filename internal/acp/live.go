@@ -64,6 +64,8 @@ type promptJob struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	merged  bool // it became part of a running turn; guarded by liveSession.mu
+	stopped bool // a hook stopped it
+	why     string
 }
 
 // errCancelledByClient is the cause of a turn that session/cancel or
@@ -74,7 +76,7 @@ var errCancelledByClient = errors.New("the client cancelled the turn")
 // on.
 func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilities, notes *notices) *liveSession {
 	opt := cards.Options{
-		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Compactions: caps.Compaction, Logger: srv.log,
+		Cwd: a.Cwd(), TerminalOutput: caps.Meta.Bool("terminal_output"), NestedCalls: nestsCalls(caps), Compactions: caps.Compaction, BlockedPrompts: len(caps.Meta) > 0 || caps.Notices, Logger: srv.log,
 	}
 	l := &liveSession{
 		server: srv, agent: a, cards: opt, forms: caps.FormElicitation, steersAll: caps.Meta.Bool(metaSteer), scopes: caps.Meta.Bool("permission_scopes"),
@@ -187,7 +189,14 @@ func (l *liveSession) turn(job *promptJob) {
 		l.answerTurn(job, nil, turnFailure(err))
 		return
 	}
-	l.answerTurn(job, protocol.NewPromptResponse(protocol.StopReason(reason)), nil)
+	answer := protocol.NewPromptResponse(protocol.StopReason(reason))
+	if job.stopped {
+		// There is no stop reason for it; a client that shows nothing else has it here.
+		answer.Meta = answer.Meta.With(metaBlocked, struct {
+			Reason string `json:"reason"`
+		}{job.why})
+	}
+	l.answerTurn(job, answer, nil)
 }
 
 // runJob runs a prompt: a command, a turn, or one after the other.
@@ -208,7 +217,11 @@ func (l *liveSession) runJob(job *promptJob) (agent.StopReason, error) {
 		}
 	}
 	defer l.syncCommands()
-	return l.agent.PromptShown(job.ctx, job.prompt, job.shown)
+	reason, err := l.agent.PromptShown(job.ctx, job.prompt, job.shown)
+	if reason == agent.Cancelled {
+		job.why, job.stopped = l.agent.StoppedPrompt()
+	}
+	return reason, err
 }
 
 // codeKeyRefused is the code of a turn that failed because the model's server

@@ -75,8 +75,10 @@ type SessionParams struct {
 type Options struct {
 	Name, Version string // agentInfo
 	Backend       Backend
-	Wire          wire.Options
-	Logger        *slog.Logger
+	// QuestionTimeout is how long a form waits for its answer; 0 means for ever.
+	QuestionTimeout time.Duration
+	Wire            wire.Options
+	Logger          *slog.Logger
 }
 
 // Server serves one client on one connection, with any number of sessions.

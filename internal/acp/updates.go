@@ -19,6 +19,7 @@ const (
 	metaTerminalOutput = "terminal_output"
 	metaTerminalExit   = "terminal_exit"
 	metaCard           = "dsh/card"
+	metaBlocked        = "dsh/promptBlocked"
 	metaParent         = "parentToolCallId"
 	metaClaudeCode     = "claudeCode"
 )

@@ -87,6 +87,17 @@ func (s *Session) refusePrompt(ctx context.Context, prompt []content.Block, v Pr
 	return Cancelled, s.endTurn(session.Data("kind", session.EndRejected, "reason", reason))
 }
 
+// StoppedPrompt says whether a listener stopped the last prompt, and why. It is
+// for the goroutine that runs the turns.
+func (s *Session) StoppedPrompt() (reason string, stopped bool) {
+	events := s.cfg.Log.Events()
+	if len(events) == 0 || events[len(events)-1].Type != session.TypeTurnEnd {
+		return "", false
+	}
+	end := events[len(events)-1].Data.Get("reason")
+	return end.GetString("reason"), end.GetString("kind") == session.EndRejected
+}
+
 // stopped asks the listeners whether the turn ends after this step, where they
 // have not said so to a session that worked for it.
 func (s *Session) stopped() (reason string, stop bool) {

@@ -40,6 +40,10 @@ type Options struct {
 	// linked to the program's. Editors that do not know the link would draw a
 	// flat list; for them the program's card tells how its calls go.
 	NestedCalls bool
+	// BlockedPrompts tells of prompts that a hook stopped, in a message. The
+	// recorded bridge showed nothing, so it is for editors that take more than it
+	// gave.
+	BlockedPrompts bool
 	// Compactions says that the editor shows compactions as such; others are told
 	// of them in the conversation.
 	Compactions bool
@@ -101,6 +105,10 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.chunk(d.Get("chunk"))
 	case "user/message":
 		return p.userMessage(d)
+	case "prompt/blocked":
+		if p.opt.BlockedPrompts {
+			return p.userMessage(d)
+		}
 	case "steering/message":
 		if d.Get("source").GetString("kind") == "user" {
 			return p.userMessage(d)
@@ -152,6 +160,9 @@ func (p *Projector) Project(ev Event) []Update {
 	case "llm/retry":
 		return p.note(retryNote(d))
 	case "turn/end":
+		if r := d.Get("reason"); r.GetString("kind") == "rejected" && p.opt.BlockedPrompts {
+			return p.note("[A hook stopped this prompt, and no model has read it: " + r.GetString("reason") + "]")
+		}
 		if f := d.Get("reason").Get("failure"); !f.IsUndefined() {
 			return p.note(fmt.Sprintf("[Model attempt failed; any partial output above is discarded: %s]", f.GetString("message")))
 		}

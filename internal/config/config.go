@@ -172,6 +172,9 @@ type Limits struct {
 	MaxAttempts  int
 	MaxRetryWait time.Duration
 	MCPWait      time.Duration // of the first prompt, for MCP servers that are starting
+	// QuestionTimeout is how long a question to the person, other than one for
+	// permission, waits for its answer.
+	QuestionTimeout time.Duration
 }
 
 // Log says where diagnostics go.
@@ -209,7 +212,7 @@ func defaults() Config {
 			Memory: 512 << 20, MaxOutputBytes: 64 << 20, MaxParallelCalls: 1,
 		},
 		Agents: defaultAgents(),
-		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second, MaxAttempts: 4, MaxRetryWait: 2 * time.Minute, MCPWait: 10 * time.Second},
+		Limits: Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 120 * time.Second, MaxAttempts: 4, MaxRetryWait: 2 * time.Minute, MCPWait: 10 * time.Second, QuestionTimeout: time.Hour},
 		Log:    Log{Level: "info"},
 	}
 }

@@ -122,7 +122,7 @@ func TestDefaultsWithoutAnyFile(t *testing.T) {
 	if want := filepath.Join(w.home, ".local/state/dsh-acp/sessions"); c.Sessions.Dir != want {
 		t.Errorf("sessions: %q, want %q", c.Sessions.Dir, want)
 	}
-	if c.Limits != (Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 2 * time.Minute, MaxAttempts: 4, MaxRetryWait: 2 * time.Minute, MCPWait: 10 * time.Second}) {
+	if c.Limits != (Limits{MaxLineBytes: 64 << 20, MaxSteps: 100, BashTimeout: 2 * time.Minute, MaxAttempts: 4, MaxRetryWait: 2 * time.Minute, MCPWait: 10 * time.Second, QuestionTimeout: time.Hour}) {
 		t.Errorf("limits: %+v", c.Limits)
 	}
 	if len(c.Files) != 0 || len(c.Warnings) != 0 || c.Source("model.provider") != "default" {

@@ -219,6 +219,8 @@ func tree() *key {
 				func(c *Config) *time.Duration { return &c.Limits.BashTimeout }).allow(tightens),
 			duration("mcp_wait", "10s", 600*time.Second, "Time that a session's first prompt waits for MCP servers that are starting, at most 600s.",
 				func(c *Config) *time.Duration { return &c.Limits.MCPWait }),
+			duration("question_timeout", "1h", 0, "Time that a question in a form waits for its answer before it is withdrawn and the model is told. Permission requests wait until they are answered or the turn is cancelled.",
+				func(c *Config) *time.Duration { return &c.Limits.QuestionTimeout }),
 		),
 		section("log",
 			path("file", "", "Diagnostics go to this file instead of standard error.", func(c *Config) *string { return &c.Log.File }),

@@ -63,6 +63,39 @@ func TestABlockedPromptReachesNoModelAndTheNextOneDoes(t *testing.T) {
 	}
 }
 
+// An editor that takes more than the recorded bridge gave is told why a prompt
+// went nowhere, live and when the session is loaded; any other finds the reason
+// beside the stop reason.
+func TestABlockedPromptSaysWhy(t *testing.T) {
+	dir, cwd := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(cwd, "hooks.json"), hookFile(t, "UserPromptSubmit", "", "if grep -q secret; then echo 'no secrets' >&2; exit 2; fi"))
+	config := withSessions(dir) + "hooks:\n  claude_code: hooks.json\n"
+	for _, caps := range []map[string]any{nil, {"_meta": map[string]any{"x": true}}, {"session": map[string]any{"notices": map[string]any{}}}} {
+		c := start(t, setup{config: config, cwd: cwd})
+		s := c.open(caps)
+		f := c.call("session/prompt", textPrompt(s, "the secret is 42"))
+		if stop := stopReason(f); stop != "cancelled" || !strings.Contains(string(f.Result), `"dsh/promptBlocked":{"reason":"no secrets"}`) {
+			t.Errorf("%s", f.Result)
+		}
+		const want = "[A hook stopped this prompt, and no model has read it: no secrets]"
+		if got := strings.TrimSpace(c.message(s)); (got == want) != (caps != nil) || caps == nil && got != "" {
+			t.Errorf("%v: %q", caps, got)
+		}
+		c.closeInput()
+		again := start(t, setup{config: config, cwd: cwd})
+		if caps == nil {
+			caps = map[string]any{}
+		}
+		again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": caps})
+		if f := again.load(s); f.Error != nil {
+			t.Fatalf("%+v", f.Error)
+		}
+		if got := again.message(s); got != c.message(s) {
+			t.Errorf("loaded: %q, live %q", got, c.message(s))
+		}
+	}
+}
+
 func TestABadMatcherIsReportedAndTheSessionGoesOn(t *testing.T) {
 	c := withHooks(t, hookFile(t, "PreToolUse", "(", "exit 2"))
 	s := c.open(nil)

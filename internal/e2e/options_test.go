@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // settings is what a client knows of a session's modes and options.
@@ -380,6 +381,26 @@ func TestACancelledTurnWithdrawsTheQuestion(t *testing.T) {
 	})
 	if call := c.calls(s)[0]; call.Status != "failed" {
 		t.Errorf("%+v", call)
+	}
+}
+
+// A client that says it shows forms and never answers one holds nobody up.
+func TestAQuestionThatNobodyAnswersIsWithdrawn(t *testing.T) {
+	c := start(t, setup{config: "model:\n  provider: local\nlimits:\n  question_timeout: 100ms\n"})
+	s, _ := openWith(c, map[string]any{"elicitation": map[string]any{"form": map[string]any{}}})
+	block := make(chan struct{})
+	asked := make(chan struct{})
+	c.elicit = func(json.RawMessage) any { close(asked); <-block; return nil }
+	id := c.request("session/prompt", textPrompt(s, tool("ask_user_question", map[string]any{"questions": []any{map[string]any{"id": "q", "question": "Well?"}}})))
+	<-asked
+	time.Sleep(200 * time.Millisecond) // the client's reader is busy: it sees what came meanwhile afterwards
+	close(block)
+	if got := stopReason(c.reply(id)); got != "end_turn" {
+		t.Error(got)
+	}
+	c.withdrawn(1)
+	if call := c.calls(s)[0]; call.Status != "failed" || !strings.Contains(string(call.RawOutput), "nobody answered the question in time") {
+		t.Errorf("%s %s", call.Status, call.RawOutput)
 	}
 }
 

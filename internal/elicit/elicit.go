@@ -32,8 +32,8 @@ type Answer struct {
 	Custom   string
 }
 
-// Elicitor puts questions to the user. Elicit waits as long as the user takes:
-// only the end of ctx withdraws the question, with ctx's error. The other errors
+// Elicitor puts questions to the user. Elicit waits as long as the one who puts
+// them allows; the end of ctx withdraws the question, with ctx's error. The other errors
 // are those of this package, possibly wrapped. callID is the call that asks, and
 // rootID the one of the model's that it is part of, often the same.
 type Elicitor interface {
@@ -49,6 +49,8 @@ var (
 	ErrDismissed = errors.New("the user dismissed the question")
 	// ErrNoAnswer: the user accepted without choosing or writing anything.
 	ErrNoAnswer = errors.New("the user gave no answer")
+	// ErrUnanswered: no answer came within the time that a question may take.
+	ErrUnanswered = errors.New("nobody answered the question in time")
 	// ErrFailed: the client answered with an error, or with something that is
 	// no answer.
 	ErrFailed = errors.New("the client failed to ask the question")

@@ -112,6 +112,8 @@ func Ask(ctx context.Context, exec *registry.Execution, q elicit.Question) (elic
 		return elicit.Answer{}, failure(CodeNoChannel, "the user's editor cannot show this question, so it was not asked: go on with what you know, or ask in your answer and end the turn")
 	case errors.Is(err, elicit.ErrDismissed):
 		return elicit.Answer{}, failure(CodeCancelled, "ask_user_question was cancelled by the user")
+	case errors.Is(err, elicit.ErrUnanswered):
+		return elicit.Answer{}, failure(CodeNoAnswer, "nobody answered the question in time, so it was withdrawn; nobody declined it: go on with what you know, or ask in your answer and end the turn")
 	case errors.Is(err, elicit.ErrNoAnswer):
 		return elicit.Answer{}, failure(CodeNoAnswer, "ask_user_question returned no answer")
 	case err != nil:
