@@ -93,7 +93,7 @@ func (p *parsing) options(c *Command, from int, r *runner, depth int) {
 					before, _ = c.words[at-1].static()
 				}
 				if mayBeOption(w) && !slices.Contains(r.values, before) {
-					p.optionCommand(c.words[at+1:], depth)
+					p.optionCommand(untilEnd(c.words[at+1:]), depth)
 				}
 			case r.mayRun(w):
 				suspect()
@@ -107,7 +107,7 @@ func (p *parsing) options(c *Command, from int, r *runner, depth int) {
 		switch {
 		case slices.Contains(r.rest, text):
 			c.spelled = append(c.spelled, at)
-			p.optionCommand(next, depth)
+			p.optionCommand(untilEnd(next), depth)
 		case slices.Contains(r.writes, text):
 			c.spelled = append(c.spelled, at)
 		case strings.HasPrefix(text, "--") || r.single && strings.HasPrefix(text, "-"):
@@ -150,6 +150,26 @@ func (p *parsing) options(c *Command, from int, r *runner, depth int) {
 			}
 		}
 	}
+}
+
+// untilEnd cuts what find takes for the end of a command, so that a program
+// without words of its own is seen as that: a shell, say, that reads its commands
+// from standard input.
+func untilEnd(words []word) []word {
+	for i, w := range words {
+		text, static := w.static()
+		if !static {
+			continue
+		}
+		before := ""
+		if i > 0 {
+			before, _ = words[i-1].static()
+		}
+		if i > 0 && (text == ";" || text == "+" && before == "{}") {
+			return words[:i]
+		}
+	}
+	return words
 }
 
 // mayBeOption says whether a word that is only known at run time may begin with
