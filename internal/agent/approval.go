@@ -171,8 +171,10 @@ func (s *Session) ask(ctx context.Context, req pipeline.ApprovalRequest) (pipeli
 		answer, err := s.put(ctx, q, req)
 		var bad *BadAnswerError
 		switch {
+		case err == nil && (answer == AnswerReject || answer == AnswerRejectSession):
+			return s.take(q, answer), nil // a no counts, however late
 		case ctx.Err() != nil || errors.Is(err, context.Canceled):
-			return pipeline.Cancelled, nil // a late answer changes nothing: the cancellation came first
+			return pipeline.Cancelled, nil // a late yes changes nothing: the cancellation came first
 		case errors.Is(err, errSettled):
 			continue
 		case errors.As(err, &bad):
