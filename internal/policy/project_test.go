@@ -235,15 +235,18 @@ func TestRejectionsAreRemembered(t *testing.T) {
 	}{
 		{
 			bash("git push origin"), "Reject always: git push (this session)",
-			[]Call{bash("git push"), bash("ls; git push -f"), bash("git push $(ls)")}, []Call{bash("git pull"), bash("env git push")},
+			[]Call{bash("git push"), bash("ls; git push -f"), bash("git push $(ls)")},
+			[]Call{bash("git pull"), bash("env git push")},
 		},
 		{
 			bash("cd x && npm run build"), "Reject always: cd, npm run build (this session)",
-			[]Call{bash("npm run build --x; cd y"), bash("cd y && npm run build && ls > f")}, []Call{bash("cd x"), bash("npm run build")},
+			[]Call{bash("npm run build --x; cd y"), bash("cd y && npm run build && ls > f")},
+			[]Call{bash("cd x"), bash("npm run build")},
 		},
 		{
 			bash("git log > f"), "Reject always: exactly git log > f (this session)",
-			[]Call{bash(" git log > f\n")}, []Call{bash("git log"), bash("git log > g")},
+			[]Call{bash(" git log > f\n")},
+			[]Call{bash("git log"), bash("git log > g")},
 		},
 		{bash("$x '"), "Reject always: exactly $x ' (this session)", []Call{bash("$x '")}, []Call{bash("$x")}},
 		{file("edit", "a"), "Reject always: edit in this workspace (this session)", []Call{file("edit", "b")}, []Call{file("write", "a"), file("edit", ".git/config"), file("edit", "/etc/hosts")}},
