@@ -20,11 +20,12 @@ const maxQueuedPrompts = 32
 // liveSession is a session that a client has open: its turns run one at a time,
 // on one goroutine, in the order in which the prompts came.
 type liveSession struct {
-	server *Server
-	agent  *agent.Session
-	cards  cards.Options // how its events are shown; fixed when it was opened
-	inbox  chan *promptJob
-	done   chan struct{} // closed when its goroutine has ended and its log is closed
+	server   *Server
+	agent    *agent.Session
+	cards    cards.Options // how its events are shown; fixed when it was opened
+	inbox    chan *promptJob
+	replayed bool          // its log was shown when it was loaded
+	done     chan struct{} // closed when its goroutine has ended and its log is closed
 
 	forms       bool     // the client shows forms
 	steersAll   bool     // the client wants its prompts in the running turn

@@ -117,7 +117,9 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	s.mu.Unlock()
 	s.reply(req, answer(st))
 	l.sendCommands(s.commandsOf(l.agent))
-	l.send(lastUsage(l.agent.Log().Kept()))
+	if !l.replayed {
+		l.send(lastUsage(l.agent.Log().Kept()))
+	}
 	l.notices.open(id, l.showNotices)
 	return nil
 }

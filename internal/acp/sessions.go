@@ -103,6 +103,8 @@ func (l *liveSession) replay() {
 	for _, ev := range l.agent.Log().Events() {
 		l.send(proj.Project(agent.CardEvent(ev)))
 	}
+	l.send(lastUsage(l.agent.Log().Kept()))
+	l.replayed = true
 }
 
 // handleList lists stored sessions, the last used first.

@@ -37,7 +37,7 @@ func TestUsageAndCost(t *testing.T) {
 	}
 	c.closeInput()
 
-	// A session that is opened again says so once, behind the answer.
+	// A session that is opened again says so once.
 	for _, method := range []string{"session/load", "session/resume"} {
 		again := start(t, setup{config: config, env: []string{"TEST_KEY=k"}, cwd: c.cwd})
 		again.call("initialize", map[string]any{"protocolVersion": 1})
