@@ -87,6 +87,29 @@ func TestAGatewayStandsForTheServer(t *testing.T) {
 	}
 }
 
+func TestAConfiguredAuthorizationStandsForTheKey(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for provider, env := range map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"} {
+		t.Setenv(env, "sk-of-the-user-0123456789")
+		url, saw := answering(t, "own")
+		cfg, err := config.Load(config.Options{Flags: config.Flags{Model: provider + "/m"}, Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Model.BaseURL, cfg.Model.Headers = url, map[string]string{"Authorization": "Bearer other"}
+		a, err := newApp(cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.close()
+		_, _ = askModel(t, a.provider) // what it answers is no matter here
+		if h := saw(); h.Get("Authorization") != "Bearer other" || h.Get("X-Api-Key") != "" {
+			t.Errorf("%s: sent %v", provider, h)
+		}
+	}
+}
+
 func TestWhatIsConfiguredOfAModelHolds(t *testing.T) {
 	for _, provider := range []string{"openai", "anthropic"} {
 		cfg := &config.Config{Model: config.Model{Provider: provider, Name: "mine", BaseURL: "http://127.0.0.1:1", ContextWindow: 1000, MaxOutput: 100, Images: "yes"}}

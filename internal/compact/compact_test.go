@@ -233,6 +233,15 @@ func TestUsed(t *testing.T) {
 	if n := Used(l.Events(), 1000); n > 1500 {
 		t.Errorf("%d after a summary: the old count was believed", n)
 	}
+	// Nor is an old count believed that is still part of the conversation.
+	old := newLog(t)
+	old.user("a")
+	old.says("b")
+	old.says("c", 5000, 100)
+	old.replace(Plan{Replaced: session.Surface(old.Events())[:2], Kept: session.Surface(old.Events())[2:]}, "S")
+	if n := Used(old.Events(), 1000); n > 1500 {
+		t.Errorf("%d after a summary: the old count was believed", n)
+	}
 	l.says("yes", 700, 10)
 	if n := Used(l.Events(), 1000); n != 710 {
 		t.Errorf("%d, where the provider counted 710", n)

@@ -128,3 +128,92 @@ func thoughtsOf(c *client, session string) string {
 	}
 	return b.String()
 }
+
+// TestAnInferenceServer talks to Ollama with a model that says nothing of
+// meaning: what is looked at is that everything gets through. It runs where
+// DSH_ACP_OLLAMA names the program; docs/models.md says how to get one.
+func TestAnInferenceServer(t *testing.T) {
+	ollama := os.Getenv("DSH_ACP_OLLAMA")
+	if ollama == "" {
+		t.Skip("DSH_ACP_OLLAMA does not name an ollama program")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "run", "./testdata/tinygguf", filepath.Join(dir, "tiny.gguf")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := l.Addr().String()
+	_ = l.Close()
+	env := append(os.Environ(), "HOME="+dir, "OLLAMA_HOST="+host, "OLLAMA_MODELS="+filepath.Join(dir, "models"), "OLLAMA_CONTEXT_LENGTH=16384", "NO_PROXY=127.0.0.1")
+	serve := exec.Command(ollama, "serve")
+	out := &syncBuffer{}
+	serve.Env, serve.Stdout, serve.Stderr = env, out, out
+	serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-serve.Process.Pid, syscall.SIGKILL)
+		_ = serve.Wait()
+		if t.Failed() {
+			s := out.String()
+			t.Logf("ollama: %s", s[max(0, len(s)-4000):])
+		}
+	})
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if resp, err := http.Get("http://" + host + "/api/version"); err == nil {
+			_ = resp.Body.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("ollama does not answer")
+		}
+	}
+	for name, template := range map[string]string{
+		"tiny":  "{{ range .Messages }}{{ .Role }}: {{ .Content }}\n{{ end }}{{ if .Tools }}{{ len .Tools }} tools{{ end }}",
+		"plain": "{{ .System }} {{ .Prompt }}",
+	} {
+		file := filepath.Join(dir, name+".modelfile")
+		write(t, file, "FROM "+filepath.Join(dir, "tiny.gguf")+"\nTEMPLATE \"\"\""+template+"\"\"\"\nPARAMETER num_predict 48\nPARAMETER temperature 1\n")
+		create := exec.Command(ollama, "create", name, "-f", file)
+		create.Env = env
+		if out, err := create.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	config := fmt.Sprintf("model: {provider: openai, name: tiny, base_url: \"http://%s/v1\"}\n", host)
+	c := start(t, setup{config: config})
+	id := c.open(nil)
+	begin := time.Now()
+	for _, text := range []string{"hello", "and again"} {
+		if stop := c.prompt(id, text); stop != "end_turn" && stop != "max_tokens" {
+			t.Errorf("%q: %s", text, stop)
+		}
+	}
+	t.Logf("two turns in %s: %.200q", time.Since(begin).Round(time.Millisecond), c.message(id))
+	if c.message(id) == "" {
+		t.Error("the model said nothing")
+	}
+	// A model that cannot call tools is refused by the server; the words say so.
+	other := start(t, setup{config: strings.Replace(config, "tiny", "plain", 1)})
+	id = other.open(nil)
+	f := other.call("session/prompt", textPrompt(id, "hello"))
+	if f.Error == nil || !strings.Contains(f.Error.Message, "cannot call tools") {
+		t.Errorf("a model without tools: %+v", f.Error)
+	}
+	check := exec.Command(bin, "check")
+	check.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, "XDG_CONFIG_HOME="+checkConfig(t, strings.Replace(config, "tiny", "tinny", 1)))
+	if out, _ := check.CombinedOutput(); !strings.Contains(string(out), "tiny") {
+		t.Errorf("check with a wrong name: %s", out)
+	}
+}
+
+// checkConfig writes a user's configuration and gives its XDG_CONFIG_HOME.
+func checkConfig(t *testing.T, text string) string {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "dsh-acp", "config.yaml"), text)
+	return dir
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/prepare"
 )
@@ -48,6 +49,30 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, _, err := play(t, New(Config{ProviderID: "x", Model: "m"}), ask()); code(err) != "NETWORK" || !strings.Contains(err.Error(), "base_url") {
 		t.Error(err)
+	}
+}
+
+// A model that cannot call tools is named as what it is, once; a request without
+// tools, and a complaint about one tool, are other things.
+func TestAModelWithoutTools(t *testing.T) {
+	for words, want := range map[string]string{
+		"registry.ollama.ai/library/plain:latest does not support tools":   "NO_TOOLS",
+		"No endpoints found that support tool use. To learn more":          "NO_TOOLS",
+		"This model doesn't support function calling":                      "NO_TOOLS",
+		"\"auto\" tool choice is not supported by this server":             "NO_TOOLS",
+		"the schema of the tools is not valid: minimum does not support 3": "PROTOCOL",
+	} {
+		req := ask()
+		req.Tools = []model.ToolSchema{{Name: "read", Description: "d", Parameters: jsonvalue.Object()}}
+		s := serve(t, status(400, `{"error":{"message":`+jsonvalue.String(words).String()+`}}`))
+		_, _, err := play(t, s.provider(), req)
+		if code(err) != want || want == "NO_TOOLS" && (!strings.Contains(err.Error(), "choose another model") || s.count() != 1) {
+			t.Errorf("%s: %s %v, sent %d times", words, code(err), err, s.count())
+		}
+		req.Tools = nil
+		if _, _, err := play(t, s.provider(), req); code(err) == "NO_TOOLS" {
+			t.Errorf("%s: without tools: %v", words, err)
+		}
 	}
 }
 

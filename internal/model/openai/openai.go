@@ -150,7 +150,7 @@ func (p *Provider) run(ctx context.Context, req model.Request, emit func(model.C
 		if adjusted < maxAdjust && p.adjust(req, tools, e, err) {
 			continue
 		}
-		return p.nearest(ctx, req.Model, err)
+		return p.nearest(ctx, req.Model, p.toolless(req, err))
 	}
 }
 
