@@ -333,6 +333,50 @@ func TestLongOutputIsKeptInAFile(t *testing.T) {
 	}
 }
 
+// What a command ran under is in its value, and refusals of the system stay what
+// they are.
+func TestUnconfined(t *testing.T) {
+	f := setup(t, Options{Confine: func(*registry.Execution) (*sandbox.Run, error) {
+		run, err := sandbox.New(sandbox.None).Command(sandbox.Policy{Mode: sandbox.FullAccess})
+		run.Env = []string{"FROM_BOX=yes"}
+		return run, err
+	}})
+	v, _, err := f.call(t.Context(), map[string]any{"command": "echo $FROM_BOX; echo '/x: Permission denied' >&2; false"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if box := v.Get("sandbox"); box.String() != `{"mode":"danger-full-access","denied":false}` {
+		t.Errorf("%s", box)
+	}
+	if got := f.text(v); got != "yes\n[stderr]\n/x: Permission denied\n[exit code: 1]" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The lines about the sandbox come before those about how the command ended.
+func TestSandboxLines(t *testing.T) {
+	f := setup(t, Options{})
+	v, _, err := f.call(t.Context(), map[string]any{"command": "echo out; exit 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hint = "[sandbox: escalation available — retry this exact command once with sandbox_permissions (the narrowest wider mode that suffices) + justification; the approval prompt asks the user]\n"
+	for _, c := range []struct{ sandbox, stdout, want string }{
+		{`{"mode":"read-only","denied":true,"enforcement":"landlock, no network"}`, "out\n", "out\n[sandbox: file access denied under read-only mode]\n" + hint + "[exit code: 1]"},
+		{`{"mode":"workspace-write","denied":false,"enforcement":"landlock, no network"}`, "out\n", "out\n[exit code: 1]"},
+		{`{"mode":"workspace-write","denied":false,"enforcement":"bwrap, no network"}`, "Could not resolve host\n", "Could not resolve host\n[sandbox: no network under workspace-write mode]\n" + hint + "[exit code: 1]"},
+		{`{"mode":"workspace-write","denied":false,"enforcement":"bwrap"}`, "Could not resolve host\n", "Could not resolve host\n[exit code: 1]"},
+	} {
+		box, err := jsonvalue.Parse([]byte(c.sandbox))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.text(v.With("sandbox", box).With("stdout", jsonvalue.MustFromGo(map[string]any{"text": c.stdout, "truncated": false}))); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
 func TestConfinementFailureRunsNothing(t *testing.T) {
 	f := setup(t, Options{Confine: func(*registry.Execution) (*sandbox.Run, error) { return nil, errors.New("no confinement here") }})
 	if _, _, err := f.call(t.Context(), map[string]any{"command": "touch ran"}); err == nil || err.Error() != "no confinement here" {
