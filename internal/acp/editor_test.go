@@ -43,12 +43,12 @@ func (c *fakeClient) waitFor(t *testing.T, text string, n int) {
 
 // serveFiles connects a server to a client, and gives the client's files to a
 // session.
-func serveFiles(t *testing.T) (*EditorFiles, *fakeClient) {
+func serveFiles(t *testing.T, patience time.Duration) (*EditorFiles, *fakeClient) {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	s := NewServer(Options{})
-	s.editor.readWait, s.editor.writeWait = 50*time.Millisecond, 50*time.Millisecond
+	s.editor.readWait, s.editor.writeWait = patience, patience
 	s.conn = wire.Serve(t.Context(), inR, outW, s, wire.Options{})
 	c := &fakeClient{}
 	done := make(chan struct{})
@@ -88,7 +88,7 @@ func TestEditorFilesAnswers(t *testing.T) {
 		{`"result":{"error":null}`, "", "its answer holds no text", ""},
 		{`"error":{"code":-32603,"message":"no"}`, "", "it answered: no", "it answered: no"},
 	} {
-		f, client := serveFiles(t)
+		f, client := serveFiles(t, time.Minute)
 		client.say(c.answer)
 		text, err := f.ReadTextFile(t.Context(), "/a")
 		if text != c.text || errText(err) != c.readErr {
@@ -116,8 +116,8 @@ func errText(err error) string {
 // A client that never answers is asked twice, then not again; each question is
 // withdrawn.
 func TestEditorThatNeverAnswers(t *testing.T) {
-	f, client := serveFiles(t)
-	if _, err := f.ReadTextFile(t.Context(), "/a"); errText(err) != "it did not answer within 50ms" || !f.Reads() {
+	f, client := serveFiles(t, 300*time.Millisecond)
+	if _, err := f.ReadTextFile(t.Context(), "/a"); errText(err) != "it did not answer within 300ms" || !f.Reads() {
 		t.Errorf("%v, asked again: %v", err, f.Reads())
 	}
 	// One answer in between counts.
@@ -134,7 +134,7 @@ func TestEditorThatNeverAnswers(t *testing.T) {
 }
 
 func TestEditorThatDoesNotKnowTheMethod(t *testing.T) {
-	f, client := serveFiles(t)
+	f, client := serveFiles(t, time.Minute)
 	client.say(`"error":{"code":-32601,"message":"Method not found"}`)
 	if err := f.WriteTextFile(t.Context(), "/a", "x"); err == nil || f.Writes() || !f.Reads() {
 		t.Errorf("%v, writes %v, reads %v", err, f.Writes(), f.Reads())
@@ -142,8 +142,7 @@ func TestEditorThatDoesNotKnowTheMethod(t *testing.T) {
 }
 
 func TestCancelledFileRequest(t *testing.T) {
-	f, client := serveFiles(t)
-	f.server.editor.readWait = time.Minute
+	f, client := serveFiles(t, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := f.ReadTextFile(ctx, "/a"); err != context.Canceled { //nolint:errorlint // the cause itself

@@ -15,6 +15,7 @@ import (
 // scripted is an editor with open buffers and a way of its own to go wrong.
 type scripted struct {
 	f     *fixture
+	files *Editor
 	reads bool
 	write bool
 	open  map[string]string // buffers with unsaved changes, by path
@@ -72,6 +73,7 @@ func withEditor(t testing.TB) (*fixture, *scripted) {
 	ed.f = f
 	files = NewEditor(EditorOptions{Buffers: ed, Roots: []string{f.dir}})
 	files.settle = 20 * time.Millisecond
+	ed.files = files
 	return f, ed
 }
 
@@ -319,6 +321,7 @@ func TestWhatEditorsDoWithAChange(t *testing.T) {
 		f, ed := withEditor(t)
 		f.put("a.txt", "one\n")
 		f.read("a.txt")
+		ed.files.settle = time.Minute
 		done := make(chan struct{})
 		ed.onWrite = func(path, text string) {
 			go func() { defer close(done); time.Sleep(5 * time.Millisecond); f.put("a.txt", text) }()
