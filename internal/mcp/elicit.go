@@ -50,7 +50,7 @@ func (v *server) elicit(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Elici
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "requestedSchema: " + err.Error()}
 	}
-	fields, err := formFields(schema)
+	fields, err := formFields(inOrder(schema))
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}

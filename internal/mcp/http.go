@@ -238,6 +238,7 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if err == nil {
 		c.awaited.received(msg)
+		keepOrder(msg)
 	}
 	return msg, err
 }

@@ -468,7 +468,11 @@ func TestElicitation(t *testing.T) {
 		return map[string]json.RawMessage{"name": json.RawMessage(`"Ada"`), "age": json.RawMessage(`"36"`), "colour": json.RawMessage(`"g"`), "more": json.RawMessage(`1`)}, nil
 	}
 	w.wants("mcp__ok__elicit", form, `{"action":"accept","content":{"age":36,"colour":"g","name":"Ada","sure":true}}`)
-	if asked.Text != "The MCP server ok asks: Who are you?" || len(asked.Fields) != 4 {
+	var order []string
+	for _, f := range asked.Fields {
+		order = append(order, f.Name)
+	}
+	if asked.Text != "The MCP server ok asks: Who are you?" || strings.Join(order, " ") != "name age sure colour" {
 		t.Errorf("%+v", asked)
 	}
 	w.form = func(context.Context, elicit.Form) (map[string]json.RawMessage, error) {

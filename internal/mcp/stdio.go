@@ -157,6 +157,7 @@ func (c *stdioConn) line(line []byte, cut int64) bool {
 
 func (c *stdioConn) deliver(msg jsonrpc.Message) bool {
 	c.awaited.received(msg)
+	keepOrder(msg)
 	select {
 	case c.incoming <- msg:
 		return true
