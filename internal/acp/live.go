@@ -252,23 +252,12 @@ func (l *liveSession) show(ev session.Event) {
 		updates[i] = l.live.settle(u)
 	}
 	l.send(updates)
-	if id := endedCall(ev); id != "" {
-		l.live.forget(id)
+	if ev.Type != session.TypeAssistantChunk {
+		l.live.sweep()
 	}
 	if ev.Type == session.TypePlanMode {
 		l.syncView()
 	}
-}
-
-// endedCall is the id of the call that the event ends, "" when it ends none.
-func endedCall(ev session.Event) string {
-	switch ev.Type {
-	case session.TypeToolResult:
-		return ev.Data.GetString("callId")
-	case session.TypeCodeDispatch:
-		return ev.Data.GetString("subCallId")
-	}
-	return ""
 }
 
 // send sends what a projection shows.

@@ -231,6 +231,9 @@ func (s *stream) took(text string, waits int) {
 
 // end forgets the stream. The caller holds s.mu.
 func (s *stream) end() {
+	if s.ended {
+		return
+	}
 	s.ended = true
 	if s.timer != nil && s.timer.Stop() {
 		s.o.timers.Done()
@@ -270,32 +273,35 @@ func (o *outputs) settle(u cards.Update) cards.Update {
 	return end
 }
 
-// forget ends the stream of a call that has ended without an update of its own.
-func (o *outputs) forget(callID string) {
-	o.mu.Lock()
-	s := o.streams[callID]
-	o.mu.Unlock()
-	if s != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.end()
+// sweep ends the streams of calls that have ended without an update of their own,
+// as those do that have no card. The caller holds outputs.order.
+func (o *outputs) sweep() {
+	for _, s := range o.all() {
+		if o.proj.Live(s.id) == cards.LiveNone {
+			s.mu.Lock()
+			s.end()
+			s.mu.Unlock()
+		}
 	}
+}
+
+func (o *outputs) all() (streams []*stream) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.streams {
+		streams = append(streams, s)
+	}
+	return streams
 }
 
 // close ends every stream and waits until none sends any more.
 func (o *outputs) close() {
 	o.mu.Lock()
 	o.closed = true
-	all := make([]*stream, 0, len(o.streams))
-	for _, s := range o.streams {
-		all = append(all, s)
-	}
 	o.mu.Unlock()
-	for _, s := range all {
+	for _, s := range o.all() {
 		s.mu.Lock()
-		if !s.ended {
-			s.end()
-		}
+		s.end()
 		s.mu.Unlock()
 	}
 	o.timers.Wait()

@@ -39,7 +39,7 @@ func terminalOf(t *testing.T, updates []update, id string) (text string, exit ma
 			t.Fatal(err)
 		}
 		if meta.Output != nil {
-			if meta.Output.ID != id || u.Content != nil {
+			if meta.Output.ID != id || u.Content != nil && !strings.Contains(string(u.Content), `"type":"terminal"`) {
 				t.Errorf("output of call %s goes to terminal %q with content %s", id, meta.Output.ID, u.Content)
 			}
 			text += meta.Output.Data
@@ -206,5 +206,33 @@ func TestReplayOfLiveOutput(t *testing.T) {
 	again, exit2 := terminalOf(t, d.updates(s), d.calls(s)[0].ToolCallID)
 	if again != live || live != "one\ntwo\n[exit code: 3]" || fmt.Sprint(exit) != fmt.Sprint(exit2) {
 		t.Errorf("live %q %v, replayed %q %v", live, exit, again, exit2)
+	}
+}
+
+// What a subagent's command prints is shown as well: on its own card, or on that
+// of the call that the subagent works for.
+func TestOutputOfASubagentsCallIsShown(t *testing.T) {
+	for name, caps := range map[string]map[string]any{"on its card": terminals, "on the subagent's card": nil} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, setup{config: fullAccess})
+			s := c.open(caps)
+			turn := c.request("session/prompt", textPrompt(s, delegated(runPrompt(untilGo))))
+			u := c.waitUpdate("live output", s, func(u update) bool {
+				return strings.Contains(string(u.Meta), `"one\n"`) || strings.Contains(string(u.Content), "console\\none\\n```")
+			})
+			touch(t, filepath.Join(c.cwd, "go"))
+			c.reply(turn)
+			calls := c.calls(s)
+			if caps == nil {
+				if len(calls) != 1 || u.ToolCallID != calls[0].ToolCallID {
+					t.Errorf("%d cards, shown on %s", len(calls), u.ToolCallID)
+				}
+				return
+			}
+			text, exit := terminalOf(t, c.updates(s), calls[1].ToolCallID)
+			if u.ToolCallID != calls[1].ToolCallID || !untilGoShown(text) || exit["exit_code"] != 3.0 {
+				t.Errorf("on %s; the terminal shows %q and ends with %v", u.ToolCallID, text, exit)
+			}
+		})
 	}
 }
