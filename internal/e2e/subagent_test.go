@@ -310,3 +310,38 @@ func TestASubagentOfASubagent(t *testing.T) {
 		})
 	}
 }
+
+// Stopping the turn withdraws a subagent's open question; a late answer changes
+// nothing.
+func TestCancellingASubagentsQuestion(t *testing.T) {
+	c := start(t, setup{})
+	c.permit = func(json.RawMessage) string { return "" }
+	s := c.open(nil)
+	id := c.request("session/prompt", textPrompt(s, delegated(tool("write", map[string]any{"file_path": "made.txt", "content": "x\n"}))))
+	var question json.RawMessage
+	c.wait("the question", func(fs []frame) bool {
+		for _, f := range fs {
+			if f.Method == "session/request_permission" {
+				question = f.ID
+				return true
+			}
+		}
+		return false
+	})
+	c.notify("session/cancel", map[string]any{"sessionId": s})
+	if stop := stopReason(c.reply(id)); stop != "cancelled" {
+		t.Error(stop)
+	}
+	c.send(map[string]any{"jsonrpc": "2.0", "id": question, "result": map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": "allow-once"}}})
+	for _, u := range c.calls(s) {
+		if u.Status != "failed" {
+			t.Errorf("%s is left %s", u.ToolCallID, u.Status)
+		}
+	}
+	if stop := c.prompt(s, "/say again"); stop != "end_turn" {
+		t.Error(stop)
+	}
+	if _, err := os.Stat(filepath.Join(c.cwd, "made.txt")); err == nil {
+		t.Error("the call ran")
+	}
+}
