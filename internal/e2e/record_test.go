@@ -153,11 +153,11 @@ var ownScenarios = []struct {
 	},
 	{
 		name: "rec-command-allowed", preset: "workspace-write", permit: "allow_once", prompts: []string{"Say hi from the shell."},
-		answers: answers(toolCalls("tool_calls", "bash", `{"command":"echo hi","description":"Say hi"}`), words("stop", "It said hi.")),
+		answers: answers(toolCalls("tool_calls", "bash", `{"command":"echo hi","description":"Say hi","sandbox_permissions":"danger-full-access","justification":"the user asked for it"}`), words("stop", "It said hi.")),
 	},
 	{
 		name: "rec-command-rejected", preset: "workspace-write", permit: "reject_once", prompts: []string{"Say hi from the shell."},
-		answers: answers(toolCalls("tool_calls", "bash", `{"command":"echo hi","description":"Say hi"}`), words("stop", "You did not want that.")),
+		answers: answers(toolCalls("tool_calls", "bash", `{"command":"echo hi","description":"Say hi","sandbox_permissions":"danger-full-access","justification":"the user asked for it"}`), words("stop", "You did not want that.")),
 	},
 	{name: "rec-cancelled", prompts: []string{"Count for ever.", "Say one."}, cancel: true, answers: answers(untilCancelled("Two, ", "three"), words("stop", "One."))},
 	{
@@ -224,6 +224,9 @@ func TestRecord(t *testing.T) {
 			hidden, _ := filepath.Glob(filepath.Join(out, ".*"))
 			if len(dirs) != 1 || len(hidden) > 0 {
 				t.Fatalf("recorded %q, left %q", dirs, hidden)
+			}
+			if data, err := os.ReadFile(filepath.Join(dirs[0], "input.json")); err != nil || strings.Contains(string(data), "permissionAnswers") != (s.permit != "") {
+				t.Errorf("a question was to be asked: %v; recorded: %s", s.permit != "", data)
 			}
 			checkRecording(t, dirs[0], c.cwd, map[bool]string{false: "complete", true: "failed"}[s.wantError])
 			compareScenario(t, dirs[0])
