@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 )
@@ -90,6 +92,33 @@ func TestPresetsConfine(t *testing.T) {
 	for _, path := range []string{filepath.Join(c.cwd, "in.txt"), filepath.Join(outside, "f")} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("full access: %v", err)
+		}
+	}
+}
+
+// The commands of subagents and of programs have the bounds of their session, and so
+// have tasks in the background.
+func TestEverybodysCommandsAreConfined(t *testing.T) {
+	c, outside := confining(t, "tools: {mode: both}\n")
+	s := c.open(nil)
+	line := func(name string) string {
+		return "echo x > " + name + "; echo x > " + filepath.Join(outside, name)
+	}
+	c.prompt(s, delegated(command(line("subagent"))))
+	c.prompt(s, fenced("await tools.bash({ command: "+strconv.Quote(line("program"))+", description: \"Write\" })"))
+	c.prompt(s, tool("bash", map[string]any{"command": line("task") + "; echo done > over", "description": "Write", "run_in_background": true}))
+	for range 200 {
+		if _, err := os.Stat(filepath.Join(c.cwd, "over")); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, name := range []string{"subagent", "program", "task"} {
+		if _, err := os.Stat(filepath.Join(c.cwd, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(outside, name)); err == nil {
+			t.Errorf("%s wrote outside of the workspace", name)
 		}
 	}
 }
