@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -172,5 +174,36 @@ func TestBackgroundTasksCanBeSwitchedOff(t *testing.T) {
 	c.prompt(s, inBackground("echo x"))
 	if got := c.calls(s)[0]; got.Status != "failed" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Killing the agent without warning leaves no job running, and the session that is
+// loaded then shows it ended.
+func TestAJobEndsWithAKilledAgent(t *testing.T) {
+	cfg := fullAccess + fmt.Sprintf("sessions:\n  dir: %q\n", t.TempDir())
+	c := start(t, setup{config: cfg})
+	s := c.open(nil)
+	c.prompt(s, inBackground("echo $$ > pid; exec sleep 300"))
+	pid := waitForFile(t, filepath.Join(c.cwd, "pid"))
+	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+	if runtime.GOOS == "linux" { // elsewhere nobody is told of the agent's end
+		for end := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the job is still there")
+			}
+		}
+	}
+	d := start(t, setup{config: cfg, cwd: c.cwd})
+	d.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
+	if f := d.call("session/load", map[string]any{"sessionId": s, "cwd": c.cwd, "mcpServers": []any{}}); f.Error != nil {
+		t.Fatal(f.Error)
+	}
+	calls := d.calls(s)
+	if last := calls[len(calls)-1]; last.ToolCallID != "job:bash_1" || last.Status != "failed" || !strings.Contains(string(last.Content), "[status: killed, the program stopped while it was running]") {
+		t.Errorf("%s is %s: %s", last.ToolCallID, last.Status, last.Content)
+	}
+	d.prompt(s, "/tool task_list {}")
+	if !strings.Contains(dumpUpdates(d.updates(s)), "bash_1 [bash] killed") {
+		t.Error("the job is not known any more")
 	}
 }
