@@ -155,7 +155,7 @@ func TestGoClient(t *testing.T) {
 	})
 	t.Run("rejected", func(t *testing.T) {
 		c.choose("reject")
-		if _, err := prompt(bashPrompt); err != nil {
+		if _, err := prompt(tool("edit", editOf("two", "three"))); err != nil {
 			t.Fatal(err)
 		}
 		if _, ends := c.calls(); ends[len(ends)-1] != acp.ToolCallStatusFailed {
@@ -164,11 +164,14 @@ func TestGoClient(t *testing.T) {
 	})
 	t.Run("dismissed", func(t *testing.T) {
 		c.choose("")
-		if _, err := prompt(bashPrompt); err != nil {
+		if _, err := prompt(tool("edit", editOf("two", "three"))); err != nil {
 			t.Fatal(err)
 		}
 		if _, ends := c.calls(); ends[len(ends)-1] != acp.ToolCallStatusFailed {
 			t.Errorf("ended %q", ends)
+		}
+		if data, _ := os.ReadFile(filepath.Join(cwd, "a.txt")); string(data) != "two\n" {
+			t.Errorf("file %q", data)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
