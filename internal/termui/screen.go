@@ -54,9 +54,10 @@ type Screen struct {
 	Color bool
 	Cwd   string
 
-	mu     sync.Mutex
-	inText string // which kind of message is being streamed
-	titles map[string]string
+	mu       sync.Mutex
+	inText   string // which kind of message is being streamed
+	titles   map[string]string
+	terminal string // the call whose terminal was drawn last
 }
 
 func (s *Screen) paint(code, text string) string {
@@ -174,9 +175,17 @@ func (s *Screen) toolUpdate(u Update) {
 		s.Note("running")
 		return
 	}
+	if u.Status == "" && u.Meta.Output == nil {
+		return // a preview: what is printed cannot be replaced, and the end repeats it
+	}
 	s.contents(u)
 	if o := u.Meta.Output; o != nil {
-		s.box("terminal", o.Data)
+		title := "terminal"
+		if s.terminal == u.ToolCall { // more of the same
+			title = ""
+		}
+		s.terminal = u.ToolCall
+		s.box(title, o.Data)
 	}
 	if e := u.Meta.Exit; e != nil {
 		switch {
