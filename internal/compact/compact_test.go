@@ -103,6 +103,17 @@ func TestThePlanKeepsTheEnd(t *testing.T) {
 	if _, ok := Choose(l.Events()[:1], 1, 1); ok {
 		t.Error("one message is worth no summary")
 	}
+	one := newLog(t)
+	one.user("do it")
+	one.calls("bash", "{}", strings.Repeat("out ", 300), 1)
+	if p, ok := Choose(one.Events(), 1<<20, 1<<20); !ok || len(p.Kept) != 0 || len(lastRequest(one.Events(), p)) != 1 {
+		t.Errorf("of one request and one answer all is replaced: %+v, %v", p, ok)
+	}
+	one.replace(Plan{Replaced: session.Surface(one.Events())}, "S")
+	one.user("go on")
+	if p, ok := Choose(one.Events(), 1, 1<<20); ok {
+		t.Errorf("a summary and the request after it are summarised: %d events", len(p.Replaced))
+	}
 	if _, ok := Choose(nil, 1, 1); ok {
 		t.Error("nothing is worth a summary")
 	}

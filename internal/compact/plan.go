@@ -50,18 +50,28 @@ func Choose(events []session.Event, keep, most int64) (p Plan, ok bool) {
 		}
 		cut = i
 	}
+	if p, ok = planAt(surface, cut); !ok && cut < len(surface) {
+		// Nothing stands before what would be kept but the request itself.
+		p, ok = planAt(surface, len(surface))
+	}
+	return p, ok
+}
+
+// planAt plans to replace what comes before a cut. ok is false when nothing in it
+// would go: a summary alone, or the latest request, which is quoted.
+func planAt(surface []session.Event, cut int) (p Plan, ok bool) {
 	p = Plan{Replaced: surface[:cut:cut], Kept: surface[cut:]}
-	news := 0
-	for _, e := range p.Replaced {
-		p.Tokens += eventTokens(e)
-		if !isSummary(e) {
-			news++
+	request := int64(-1)
+	for _, e := range surface {
+		if e.Type == session.TypeUserMessage {
+			request = e.Seq
 		}
 	}
-	if len(p.Replaced) == 1 && p.Replaced[0].Type == session.TypeUserMessage && len(lastRequest(events, p)) > 0 {
-		news-- // it would only be quoted
+	for _, e := range p.Replaced {
+		p.Tokens += eventTokens(e)
+		ok = ok || !isSummary(e) && e.Seq != request
 	}
-	return p, news > 0
+	return p, ok
 }
 
 // openAt says for each position of the context whether a call made before it is

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // knowsCompaction are the capabilities of an editor that shows compactions.
@@ -146,5 +148,58 @@ func TestAServerThatRefusesALongConversation(t *testing.T) {
 	}
 	if data, err := os.ReadFile(logs[0]); err != nil || !strings.Contains(string(data), "first padding padding") {
 		t.Errorf("the log lost something: %v", err)
+	}
+}
+
+// A summary that is being written when the client cancels, or when the program is
+// killed, leaves the conversation as it was.
+func TestASummaryThatIsCutShort(t *testing.T) {
+	long := strings.Repeat("a long story ", 200)
+	srv := newChatServer(t, words("stop", long), untilCancelled("half a sum"), untilCancelled("half a sum"), words("stop", "still here"))
+	sessions, cwd := t.TempDir(), t.TempDir()
+	config := fmt.Sprintf("model: {provider: openai, name: m, base_url: %q}\nsessions: {dir: %q}\n", srv.URL, sessions)
+	c := start(t, setup{config: config, cwd: cwd})
+	id := c.open(knowsCompaction)
+	c.prompt(id, "tell me "+long)
+	begun := func(n int) func([]frame) bool {
+		return func([]frame) bool { srv.mu.Lock(); defer srv.mu.Unlock(); return srv.asked >= n }
+	}
+	compact := c.request("session/prompt", textPrompt(id, "/compact"))
+	waitUntil(t, "the first summary", begun(2))
+	c.notify("session/cancel", map[string]any{"sessionId": id})
+	if f := c.reply(compact); f.Error != nil || stopReason(f) != "cancelled" {
+		t.Errorf("%+v %s", f.Error, f.Result)
+	}
+	if got := c.compactionUpdates(id); len(got) != 2 || !strings.Contains(got[1], `"cancelled"`) {
+		t.Errorf("%q", got)
+	}
+	c.request("session/prompt", textPrompt(id, "/compact"))
+	waitUntil(t, "the second summary", begun(3))
+	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+	_, _ = c.cmd.Process.Wait()
+
+	again := start(t, setup{config: config, cwd: cwd})
+	again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": knowsCompaction})
+	if f := again.call("session/load", map[string]any{"sessionId": id, "cwd": cwd, "mcpServers": []any{}}); f.Error != nil {
+		t.Fatalf("%+v", f.Error)
+	}
+	if got := again.compactionUpdates(id); len(got) != 4 || !strings.Contains(got[3], `"failed"`) || !strings.Contains(got[3], "nothing was replaced") {
+		t.Errorf("%q", got)
+	}
+	if stop := again.prompt(id, "go on"); stop != "end_turn" {
+		t.Error(stop)
+	}
+	if last := srv.lastBody(); !strings.Contains(last, "tell me a long story") || strings.Contains(last, "half a sum") {
+		t.Errorf("the model was sent %.300s", last)
+	}
+}
+
+// waitUntil waits for something that no frame tells.
+func waitUntil(t *testing.T, what string, ok func([]frame) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(nil); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
 	}
 }

@@ -25,7 +25,11 @@ type chatServer struct {
 	mu      sync.Mutex
 	answers []func(w http.ResponseWriter, r *http.Request)
 	asked   int
+	body    string
 }
+
+// lastBody is what was asked last.
+func (s *chatServer) lastBody() string { s.mu.Lock(); defer s.mu.Unlock(); return s.body }
 
 func newChatServer(t testing.TB, answers ...func(http.ResponseWriter, *http.Request)) *chatServer {
 	s := &chatServer{answers: answers}
@@ -34,9 +38,10 @@ func newChatServer(t testing.TB, answers ...func(http.ResponseWriter, *http.Requ
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body)
+		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		n := s.asked
+		s.body = string(body)
 		s.asked++
 		s.mu.Unlock()
 		if n >= len(s.answers) {
