@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -407,14 +408,14 @@ func TestWhatEditorsDoWithAChange(t *testing.T) {
 		f.read("run.sh")
 		ed.onWrite = func(path, text string) { _ = os.Remove(path); f.put("run.sh", text) }
 		f.ok("edit", edit("run.sh", "one", "two"))
-		if info := f.stat("run.sh"); info.Mode().Perm() != 0o755 {
-			t.Errorf("mode %v", info.Mode())
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o755 {
+			t.Errorf("%v, %v", info, err)
 		}
 	})
 }
 
 func TestAFileThatMustNotBeWritten(t *testing.T) {
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
 		t.Skip("root may write everything")
 	}
 	f, ed := withEditor(t)
