@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -46,7 +45,7 @@ func TestDenied(t *testing.T) {
 
 // What the user may not write either is the system's refusal.
 func TestDeniedBySystem(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Getuid() == 0 {
+	if runtime.GOOS == "windows" || mayWrite("/etc/passwd") || mayWrite("/etc") {
 		t.Skip("this user may write everything")
 	}
 	run := &Run{Mode: ReadOnly, Layout: NewLayout(Policy{Mode: ReadOnly})}
