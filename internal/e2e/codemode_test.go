@@ -335,8 +335,8 @@ func TestRunCommand(t *testing.T) {
 		}
 	})
 	t.Run("nobody to ask", func(t *testing.T) {
-		out, errs, code := runFile(t, "await tools.bash({ command: 'touch made', description: 'Make' })", "", "p.ts", "--json", "--allow", "read")
-		if code != 1 || !strings.Contains(out, "requires approval") || !strings.Contains(errs, "--allow bash allows it") {
+		out, errs, code := runFile(t, "await tools.write({ file_path: 'made', content: 'x' })", "", "p.ts", "--json", "--allow", "read")
+		if code != 1 || !strings.Contains(out, "requires approval") || !strings.Contains(errs, "--allow write allows it") {
 			t.Errorf("%d %s %s", code, out, errs)
 		}
 	})
