@@ -58,13 +58,11 @@ func (s *scanner) whole(ctx context.Context, f *os.File, w wish) (found, error) 
 		}
 		at = end
 		if end == begin {
-			at++
 			// More of the same in a line that counts already changes nothing,
 			// but a longer match might begin in it; only the next character is
-			// passed over.
-			for at < len(data) && !utf8.RuneStart(data[at]) {
-				at++
-			}
+			// passed over. A byte that is part of none counts as one.
+			_, width := utf8.DecodeRune(data[at:])
+			at += max(width, 1)
 		}
 	}
 	return out, nil
