@@ -242,3 +242,23 @@ func sequence(n int) []int {
 	}
 	return out
 }
+
+// Expressions and texts that the law above has caught.
+func TestWholeCases(t *testing.T) {
+	for _, c := range []struct {
+		expression, text string
+		want             []int
+	}{
+		{"^", "\n\xa9", []int{1, 2}},
+		{"^", "\xa9\xa9\xa9\nb", []int{1, 2}},
+		{".?^", "\na", []int{1}},
+	} {
+		q, err := compileQuery(c.expression, false, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := numbersOf(searchText(t, t.TempDir(), q, c.text)); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q: lines %v, want %v", c.expression, c.text, got, c.want)
+		}
+	}
+}

@@ -36,12 +36,17 @@ func (s *scanner) whole(ctx context.Context, f *os.File, w wish) (found, error) 
 	var out found
 	number, counted := 1, 0 // number is right for the line of counted
 	touched := 0            // lines before this place are dealt with
+	behind := -1            // where the last match did
 	for at := 0; at <= len(data); {
 		begin, end, err := s.match(ctx, data, at)
 		if err != nil || begin < 0 {
 			return out, err
 		}
 		last := max(begin, end-1) // the last byte that is part of it
+		if begin == end && begin == behind {
+			last = -1 // an empty match right behind another is none
+		}
+		behind = end
 		for p := max(begin, touched); p <= last && hasLine(data, p); {
 			lineBegin, lineEnd := lineAt(data, p)
 			out.count++
