@@ -12,10 +12,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// goodbyeLimit bounds the request that ends a session at an http server.
+const goodbyeLimit = time.Second
 
 // UnauthorizedError says that an http server wants credentials it did not get.
 type UnauthorizedError struct {
@@ -95,6 +99,12 @@ func (l *httpLink) RoundTrip(req *http.Request) (*http.Response, error) {
 				req.Header.Set("Authorization", "Bearer "+token)
 			}
 		}
+	}
+	if req.Method == http.MethodDelete {
+		// The goodbye, whose answer nobody reads, must not hold up the end.
+		ctx, cancel := context.WithTimeout(req.Context(), goodbyeLimit)
+		defer cancel()
+		req = req.WithContext(ctx)
 	}
 	resp, err := l.base.RoundTrip(req)
 	if err != nil {
