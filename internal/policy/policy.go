@@ -271,8 +271,9 @@ func (p *Policy) decideAbout(s subject, c Call, granted func(key string) bool) p
 	}
 	never := preset == FullAccess
 	remembered := granted
-	if preset == ReadOnly {
-		// What was granted under a freer preset does not outlive the switch.
+	if preset == ReadOnly || p.Planning() && tool.Class == Other {
+		// What was granted under a freer preset does not outlive the switch, and
+		// plan mode asks about every call that may change something.
 		remembered = func(string) bool { return false }
 	}
 	ruled := s.judge(p.rules, c.Tool, remembered)
@@ -290,7 +291,7 @@ func (p *Policy) decideAbout(s subject, c Call, granted func(key string) bool) p
 	// of a line does not speak for the others.
 	base := pipeline.Allow()
 	if ruled.answer == answerNone || ruled.answer == answerAsk && ruled.rest {
-		base = byPreset(preset, tool, s, c.Tool, granted)
+		base = byPreset(preset, tool, s, c.Tool, remembered)
 		if base.IsAsk() && preset == WorkspaceWrite && tool.Class == Execute && p.confined != nil && p.confined() {
 			base = pipeline.Allow()
 		}
