@@ -224,8 +224,9 @@ func permissionCall(call cards.ToolCall, args jsonvalue.Value, reason string) pr
 	if c.RawInput == nil {
 		c.RawInput = rawJSON(args)
 	}
-	// Under a parent the reason says which line of the program asks.
-	if reason != "" && (call.ParentID != "" || len(call.Content) == 0) {
+	// It says what the person decides about: a rule's or a hook's reason, what a
+	// call would run under instead and why, which line of a program asks.
+	if reason != "" {
 		c.Content = append(c.Content, protocol.ShowText(reason))
 	}
 	return c
