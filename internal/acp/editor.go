@@ -118,7 +118,7 @@ func (f *EditorFiles) call(ctx context.Context, wait time.Duration, unsupported 
 	e := &f.server.editor
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	raw, err := f.server.conn.Call(bounded, method, params)
+	raw, err := f.server.call(bounded, method, params, sentNothing)
 	var answer *protocol.Error
 	switch {
 	case ctx.Err() != nil:

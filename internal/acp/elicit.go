@@ -83,7 +83,7 @@ func (s *Server) callForm(ctx context.Context, params protocol.FormElicitation) 
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, elicit.ErrUnanswered)
 		defer cancel()
 	}
-	raw, err := s.conn.Call(ctx, protocol.MethodElicitationCreate, params)
+	raw, err := s.call(ctx, protocol.MethodElicitationCreate, params, sentNothing)
 	if errors.Is(err, elicit.ErrUnanswered) {
 		s.log.Warn("a question was not answered in time and is withdrawn", "session", params.SessionID, "timeout", s.opt.QuestionTimeout)
 	}
@@ -185,7 +185,7 @@ func (s *Server) askByOptions(ctx context.Context, l *liveSession, callID string
 	}
 	shown.Content = []protocol.ToolContent{protocol.ShowText(text)}
 	params := protocol.NewRequestPermission(l.agent.SessionID(), shown, options)
-	raw, err := s.conn.Call(ctx, protocol.MethodRequestPermission, params)
+	raw, err := s.call(ctx, protocol.MethodRequestPermission, params, sentNothing)
 	if err != nil {
 		return elicit.Answer{}, err
 	}

@@ -64,7 +64,10 @@ type promptJob struct {
 	args    string
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	merged  bool // it became part of a running turn; guarded by liveSession.mu
+	// guarded by liveSession.mu:
+	begun   bool // its own turn runs or has run
+	merged  bool // it became part of a running turn
+	dropped bool // it was cancelled while it waited, and has been answered
 	stopped bool // a hook stopped it
 	why     string
 }
@@ -143,6 +146,7 @@ func (l *liveSession) enqueue(req *wire.Request, p promptParts, meta protocol.Me
 	context.AfterFunc(req.Context(), func() {
 		if req.CancelledByPeer() {
 			cancel(errCancelledByClient)
+			l.drop(job)
 		} else {
 			cancel(agent.ErrDisposed)
 		}

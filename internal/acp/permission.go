@@ -76,7 +76,7 @@ func (s *Server) Ask(ctx context.Context, q agent.Question) (agent.Answer, error
 	if err := params.Validate(); err != nil {
 		return agent.AnswerUnavailable, err
 	}
-	raw, err := s.conn.CallNoting(ctx, protocol.MethodRequestPermission, params, q.Sent)
+	raw, err := s.call(ctx, protocol.MethodRequestPermission, params, q.Sent)
 	if err != nil {
 		return agent.AnswerUnavailable, err
 	}

@@ -120,6 +120,9 @@ func (s *Server) handleList(_ context.Context, req *wire.Request) {
 			return nil, protocol.InvalidParams("cursor", "is not one that this agent gave: leave it out to start at the first page")
 		}
 		all, err := s.opt.Backend.ListSessions(ctx)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			return nil, protocol.InternalError("the stored sessions could not be listed: " + err.Error()).WithDetails(err.Error())
 		}

@@ -40,7 +40,7 @@ func (l *liveSession) takeSteering() []agent.Steering {
 	var out []agent.Steering
 	for _, job := range l.steering {
 		if job.ctx.Err() != nil {
-			continue // it is answered when its place in the queue comes
+			continue // it is answered by whoever cancelled it, or in its place
 		}
 		job.merged = true
 		out = append(out, agent.Steering{Content: job.prompt, Shown: job.shown, Taken: func(taken bool) { l.taken(job, taken) }})
@@ -61,13 +61,29 @@ func (l *liveSession) taken(job *promptJob, taken bool) {
 	l.merged = append(l.merged, job)
 }
 
+// drop answers a prompt that was cancelled by itself while it waited. Its place in
+// the queue is passed over.
+func (l *liveSession) drop(job *promptJob) {
+	l.mu.Lock()
+	waits := !job.begun && !job.merged && !job.dropped
+	if waits {
+		job.dropped = true
+		l.steering = slices.DeleteFunc(l.steering, func(s *promptJob) bool { return s == job })
+	}
+	l.mu.Unlock()
+	if waits {
+		l.answer(job, protocol.NewPromptResponse(protocol.StopCancelled), nil)
+	}
+}
+
 // begin takes a job from the queue. It is false for one that has become part of
-// an earlier turn.
+// an earlier turn, or was cancelled and answered.
 func (l *liveSession) begin(job *promptJob) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.steering = slices.DeleteFunc(l.steering, func(s *promptJob) bool { return s == job })
-	return !job.merged
+	job.begun = !job.merged && !job.dropped
+	return job.begun
 }
 
 // answerTurn answers a prompt, and those that became part of its turn.

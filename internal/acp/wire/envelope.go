@@ -27,6 +27,7 @@ type envelope struct {
 	params json.RawMessage // nil when absent or null
 	result json.RawMessage
 	err    json.RawMessage // nil when absent or null
+	hollow bool            // it has neither a method nor a result nor an error
 }
 
 // parseEnvelope reads one line. A fault is what the peer has to be told; the
@@ -74,6 +75,7 @@ func parseEnvelope(line []byte) (envelope, *protocol.Error) {
 		env.kind = kindResponse
 		return env, nil
 	case method == nil:
+		env.hollow = true
 		return env, protocol.InvalidRequest("a message needs a method, a result or an error")
 	case method[0] != '"':
 		return env, protocol.InvalidRequest("method must be a string")

@@ -61,6 +61,9 @@ func (s *stream) ReadObject(v any) error {
 		}
 		env, fault := parseEnvelope(line)
 		if fault != nil {
+			if number, ok := s.hollow(env); ok {
+				return json.Unmarshal(answerStub(number), v)
+			}
 			if env.kind != kindNotification {
 				s.c.reject(env.id, fault)
 			} else {
@@ -86,7 +89,7 @@ func (s *stream) admit(env envelope) []byte {
 			s.c.log.Debug("answer to nothing ignored", "id", string(env.id))
 			return nil
 		}
-		return []byte(`{"id":` + strconv.FormatUint(number, 10) + `,"result":0}`)
+		return answerStub(number)
 	case kindNotification:
 		if env.method == protocol.MethodCancelRequest {
 			s.c.cancelIncoming(env.params)
@@ -103,6 +106,20 @@ func (s *stream) admit(env envelope) []byte {
 		s.current = s.c.newRequest(env)
 		return []byte(`{"id":` + strconv.FormatUint(s.current.number, 10) + `,"method":` + string(env.rawKey) + `}`)
 	}
+}
+
+// hollow takes a message with nothing but the id of a call of ours for an answer
+// without a result. Whoever waits must hear that it was no answer; and a refusal
+// would carry an id that may be the one of a request of the peer.
+func (s *stream) hollow(env envelope) (uint64, bool) {
+	if !env.hollow || env.id == nil {
+		return 0, false
+	}
+	return s.c.settle(env)
+}
+
+func answerStub(number uint64) []byte {
+	return []byte(`{"id":` + strconv.FormatUint(number, 10) + `,"result":0}`)
 }
 
 // onSend notes which line the coming WriteObject means.
