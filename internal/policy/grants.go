@@ -334,20 +334,29 @@ func (s subject) keys(tool string) (keys []string, ok bool) {
 		}
 		for _, t := range s.paths {
 			if rel, ok := t.inside(); !ok || delicate(rel) {
-				return []string{"tool " + tool + " " + s.paths[len(s.paths)-1].abs}, true
+				return oneKey("tool " + tool + " " + s.paths[len(s.paths)-1].abs)
 			}
 		}
-		return []string{"workspace " + tool}, true
+		return oneKey("workspace " + tool)
 	case URL:
 		if s.site == nil {
 			return nil, false
 		}
-		return []string{"host " + tool + " " + s.site.String()}, true
+		return oneKey("host " + tool + " " + s.site.String())
 	}
 	if s.identity != "" {
-		return []string{"remote " + tool + " " + s.identity}, true
+		return oneKey("remote " + tool + " " + s.identity)
 	}
-	return []string{"tool " + tool}, true
+	return oneKey("tool " + tool)
+}
+
+// oneKey is the key of a call that has a single one. A model's text that would
+// read as several keys has none: what it says behind a NUL nobody has asked about.
+func oneKey(key string) (keys []string, ok bool) {
+	if strings.Contains(key, keySeparator) {
+		return nil, false
+	}
+	return []string{key}, true
 }
 
 // delicateNames are files and folders of a workspace that make other programs
