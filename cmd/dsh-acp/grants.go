@@ -96,9 +96,9 @@ func grantFrom(data jsonvalue.Value) policy.Granted {
 func (p sessionPolicy) Offer(exec *registry.Execution) []agent.Lasting {
 	o := p.OfferFor(exec)
 	all := []agent.Lasting{
-		{Answer: agent.AnswerAllowSession, Label: o.AllowSession.Label},
-		{Answer: agent.AnswerAllowProject, Label: o.AllowProject.Label},
-		{Answer: agent.AnswerRejectSession, Label: o.RejectSession.Label},
+		{Answer: agent.AnswerAllowSession, Label: o.AllowSession.Label, Key: o.AllowSession.Key},
+		{Answer: agent.AnswerAllowProject, Label: o.AllowProject.Label, Key: o.AllowProject.Key},
+		{Answer: agent.AnswerRejectSession, Label: o.RejectSession.Label, Key: o.RejectSession.Key},
 	}
 	if p.preferProject {
 		all[0], all[1] = all[1], all[0]
@@ -112,17 +112,17 @@ func (p sessionPolicy) Offer(exec *registry.Execution) []agent.Lasting {
 	return offered
 }
 
-// Remember records an answer. What it covers is what was offered: nothing that
-// the offer is made of changes but by answers.
-func (p sessionPolicy) Remember(exec *registry.Execution, answer agent.Answer) error {
-	o := p.OfferFor(exec)
-	switch answer {
+// Remember records an answer. What it covers is what was offered, even where a
+// link leads elsewhere by now or another tool has the name.
+func (p sessionPolicy) Remember(_ *registry.Execution, l agent.Lasting) error {
+	what := policy.Grant{Key: l.Key, Label: l.Label}
+	switch l.Answer {
 	case agent.AnswerAllowSession:
-		return p.Grants().Allow(o.AllowSession, policy.ThisSession)
+		return p.Grants().Allow(what, policy.ThisSession)
 	case agent.AnswerAllowProject:
-		return p.Grants().Allow(o.AllowProject, policy.ThisProject)
+		return p.Grants().Allow(what, policy.ThisProject)
 	case agent.AnswerRejectSession:
-		return p.Grants().Reject(o.RejectSession)
+		return p.Grants().Reject(what)
 	}
 	return errors.New("this answer is not one to remember")
 }

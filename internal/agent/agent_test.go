@@ -383,12 +383,12 @@ type grants struct{ remembered int }
 func (g *grants) Offer(*registry.Execution) []agent.Lasting {
 	return []agent.Lasting{{Answer: agent.AnswerAllowSession, Label: "always this"}}
 }
-func (g *grants) Remember(*registry.Execution, agent.Answer) error { g.remembered++; return nil }
-func (g *grants) Changed() <-chan struct{}                         { return nil }
-func (g *grants) List() ([]agent.Remembered, error)                { return nil, nil }
-func (g *grants) Revoke(agent.Remembered) error                    { return nil }
-func (g *grants) Keep(agent.Remembered) error                      { return nil }
-func (g *grants) SavedIn() string                                  { return "" }
+func (g *grants) Remember(*registry.Execution, agent.Lasting) error { g.remembered++; return nil }
+func (g *grants) Changed() <-chan struct{}                          { return nil }
+func (g *grants) List() ([]agent.Remembered, error)                 { return nil, nil }
+func (g *grants) Revoke(agent.Remembered) error                     { return nil }
+func (g *grants) Keep(agent.Remembered) error                       { return nil }
+func (g *grants) SavedIn() string                                   { return "" }
 
 func TestApproval(t *testing.T) {
 	for _, tt := range []struct {

@@ -33,6 +33,7 @@ const (
 type Lasting struct {
 	Answer Answer
 	Label  string // what it covers and for how long
+	Key    string // opaque: the same for whoever remembers it
 }
 
 // Question is one permission question.
@@ -52,13 +53,18 @@ type Question struct {
 	Sent func()
 }
 
-// offers says whether an answer may be given to the question.
-func (q Question) offers(a Answer) bool {
+// lasting gives what an answer was offered to cover; ok is false for one that may
+// not be given to the question.
+func (q Question) lasting(a Answer) (l Lasting, ok bool) {
 	switch a {
 	case AnswerRejectSession, AnswerAllowSession, AnswerAllowProject:
-		return slices.ContainsFunc(q.Lasting, func(l Lasting) bool { return l.Answer == a })
+		i := slices.IndexFunc(q.Lasting, func(l Lasting) bool { return l.Answer == a })
+		if i < 0 {
+			return Lasting{}, false
+		}
+		return q.Lasting[i], true
 	}
-	return true
+	return Lasting{}, true
 }
 
 // Asker puts a question to the person. It returns when there is an answer or ctx
@@ -80,9 +86,11 @@ func (e *BadAnswerError) Error() string { return e.Why }
 type Grants interface {
 	// Offer gives the answers to this question that can be remembered.
 	Offer(exec *registry.Execution) []Lasting
-	// Remember records an answer that Offer gave. Its error says what could not
-	// be saved; the answer holds all the same.
-	Remember(exec *registry.Execution, a Answer) error
+	// Remember records an answer as Offer gave it: what it covers is what the
+	// person has read, whatever the call has come to mean while it was asked
+	// about. Its error says what could not be saved; the answer holds all the
+	// same.
+	Remember(exec *registry.Execution, l Lasting) error
 	// Changed is closed when what is remembered changes the next time.
 	Changed() <-chan struct{}
 	// List gives what is remembered: for the session, then for the project, the
@@ -239,13 +247,14 @@ func (s *Session) put(ctx context.Context, q Question, req pipeline.ApprovalRequ
 
 // take makes an answer the outcome, and remembers it where that was offered.
 func (s *Session) take(q Question, answer Answer) pipeline.ApprovalOutcome {
-	if !q.offers(answer) {
+	lasting, offered := q.lasting(answer)
+	if !offered {
 		s.cfg.Logger.Warn("a permission question was answered with something that was not offered; the call is not run", "tool", q.Execution.Name())
 		return pipeline.Unavailable
 	}
 	switch answer {
 	case AnswerAllowSession, AnswerAllowProject, AnswerRejectSession:
-		if err := s.cfg.Grants.Remember(q.Execution, answer); err != nil {
+		if err := s.cfg.Grants.Remember(q.Execution, lasting); err != nil {
 			s.cfg.Logger.Warn("what was answered could not be saved", "tool", q.Execution.Name(), "err", err)
 		}
 	}

@@ -216,7 +216,7 @@ func (g *grants) Offer(*registry.Execution) []agent.Lasting {
 	return []agent.Lasting{{Answer: agent.AnswerAllowSession, Label: "Always"}}
 }
 
-func (g *grants) Remember(exec *registry.Execution, _ agent.Answer) error {
+func (g *grants) Remember(exec *registry.Execution, _ agent.Lasting) error {
 	g.remembered = exec.Name()
 	return nil
 }
