@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
@@ -43,7 +42,7 @@ func (a *app) subagentLog(parent *agent.Session, h session.Header) (*session.Log
 	if path == "" {
 		return session.NewMemory(h, opts), nil
 	}
-	store := session.NewStore(filepath.Join(filepath.Dir(path), "agents"), opts)
+	store := session.AgentsOf(path, opts)
 	a.delegates.dirs.Store(h.ID, store.Dir(h.ID))
 	return store.Create(h)
 }

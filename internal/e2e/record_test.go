@@ -189,6 +189,11 @@ var ownScenarios = []struct {
 			words("stop", "# What the user wants\nA story."), words("stop", "And so it went on.")),
 	},
 	{
+		name: "rec-subagent", prompts: []string{"Have somebody look."}, files: map[string]string{"notes.txt": "alpha\nbeta\n"},
+		answers: answers(toolCalls("tool_calls", "subagent", `{"description":"Look at the notes","prompt":"What is in notes.txt?"}`),
+			toolCalls("tool_calls", "read", readNotes), words("stop", "Two letters."), words("stop", "There are two letters in it.")),
+	},
+	{
 		name: "rec-program", mode: "code", prompts: []string{"How long is it?"}, files: map[string]string{"notes.txt": "alpha\nbeta\n"},
 		answers: answers(toolCalls("tool_calls", "run_code", `{"code":"const f = await tools.read({file_path: 'notes.txt'});\nreturn typeof f;","description":"Read the notes"}`), words("stop", "Long enough.")),
 	},

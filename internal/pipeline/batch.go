@@ -113,10 +113,9 @@ func (b *batch) run() error {
 	if err := b.askAhead(); err != nil {
 		return err
 	}
+	// Results wait until nothing more can start, so that the order of calls and
+	// results does not depend on how fast a body is.
 	for b.started < len(b.slots) && b.ctx.Err() == nil {
-		if err := b.takeSettled(); err != nil {
-			return err
-		}
 		// Classified just before it would start: tools may have changed (rule R13.3).
 		s := &b.slots[b.started]
 		overlaps := s.argsErr == nil && b.p.classify(s.call, s.args)
@@ -171,20 +170,6 @@ func (b *batch) announce(i int) error {
 	}
 	s.announced = true
 	return b.log("the call", func() error { return b.sink.AppendCall(b.logCtx, i, s.call) })
-}
-
-// takeSettled commits what has ended meanwhile, without waiting.
-func (b *batch) takeSettled() error {
-	for {
-		select {
-		case i := <-b.settled:
-			if err := b.took(i); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-	}
 }
 
 // awaitOne waits for a body to end and commits what is then in order.

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -104,6 +105,47 @@ func TestBatchSinkFails(t *testing.T) {
 		}
 	}
 }
+
+// Calls that may overlap are all announced before the first of their results,
+// however fast a body is: what an editor is shown does not depend on the load of
+// the machine.
+func TestBatchOrderDoesNotDependOnSpeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := newPipe(t, pipeline.Options{})
+		def := body(func(context.Context, registry.Run) (jsonvalue.Value, error) { return jsonvalue.String("x"), nil })
+		def.ConcurrencySafe = func(jsonvalue.Value) bool {
+			synctest.Wait() // until every body that was launched has ended
+			return true
+		}
+		register(t, s, def)
+		sink := &orderSink{}
+		calls := make([]pipeline.Call, 3)
+		for i := range calls {
+			calls[i] = pipeline.Call{ID: strconv.Itoa(i), Name: "tool", RawArguments: `{"path":"a"}`}
+		}
+		if _, err := p.RunBatch(context.Background(), calls, sink); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(sink.seen, " "); got != "call0 call1 call2 result0 result1 result2" {
+			t.Error(got)
+		}
+	})
+}
+
+// orderSink keeps what is logged, in order.
+type orderSink struct{ seen []string }
+
+func (s *orderSink) AppendCall(_ context.Context, _ int, c pipeline.Call) error {
+	s.seen = append(s.seen, "call"+c.ID)
+	return nil
+}
+
+func (s *orderSink) AppendResult(_ context.Context, _ int, c pipeline.Call, _ *registry.Execution, _ *pipeline.Result) error {
+	s.seen = append(s.seen, "result"+c.ID)
+	return nil
+}
+
+func (s *orderSink) AppendContexts(context.Context, []registry.Context) error { return nil }
 
 // A cancelled batch parks its contexts, logs under a context that lives, and
 // says that it was cancelled (rules R13.6, R13.7).

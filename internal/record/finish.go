@@ -1,7 +1,6 @@
 package record
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,6 @@ func finish(opt Options, red *redactor, dir string, killed bool) (names []string
 		return nil, err
 	}
 	store := session.NewStore(opt.Sessions, session.Options{Sync: session.SyncNever, Logger: opt.Logger})
-	var all []session.Summary
 	for _, s := range c.order {
 		log, loadErr := session.ReadFile(store.Path(s.session))
 		if loadErr != nil {
@@ -42,17 +40,10 @@ func finish(opt Options, red *redactor, dir string, killed bool) (names []string
 			}
 			continue
 		}
-		if all == nil {
-			all, _ = store.List(context.Background())
-		}
 		sc := &scenario{opt: opt, red: red, c: c, s: s, log: log, killed: killed && s.open > 0}
-		for _, sum := range all {
-			if sum.ParentSession == s.session {
-				if child, childErr := session.ReadFile(store.Path(sum.ID)); childErr == nil {
-					sc.children = append(sc.children, child)
-				}
-			}
-		}
+		var childErr error
+		sc.children, childErr = subagents(store.Path(s.session))
+		err = errors.Join(err, childErr)
 		slices.SortStableFunc(sc.children, func(a, b *session.Recording) int { return a.Header.CreatedAt.Compare(b.Header.CreatedAt) })
 		name, writeErr := sc.write()
 		if writeErr != nil {
@@ -62,6 +53,29 @@ func finish(opt Options, red *redactor, dir string, killed bool) (names []string
 		names = append(names, name)
 	}
 	return names, err
+}
+
+// subagents reads the logs of those who worked for the session of a log, and for
+// one another.
+func subagents(path string) (logs []*session.Recording, err error) {
+	store := session.AgentsOf(path, session.Options{})
+	entries, err := os.ReadDir(store.Dir(""))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		path := store.Path(e.Name())
+		log, readErr := session.ReadFile(path)
+		if readErr != nil {
+			if !errors.Is(readErr, fs.ErrNotExist) {
+				err = errors.Join(err, readErr)
+			}
+			continue
+		}
+		theirs, theirErr := subagents(path)
+		logs, err = append(append(logs, log), theirs...), errors.Join(err, theirErr)
+	}
+	return logs, err
 }
 
 // scenario is one session on its way to files.

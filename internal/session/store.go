@@ -31,6 +31,13 @@ func (s *Store) Dir(id string) string { return filepath.Join(s.dir, id) }
 // Path returns the path of a session's log.
 func (s *Store) Path(id string) string { return filepath.Join(s.dir, id, logName) }
 
+// AgentsOf returns the store of the sessions that work for the one whose log is
+// at path. It is in that session's folder: it is listed with nobody, and deleted
+// with it.
+func AgentsOf(path string, opts Options) *Store {
+	return NewStore(filepath.Join(filepath.Dir(path), "agents"), opts)
+}
+
 // Create makes a new session and returns its empty log. A missing id becomes a
 // random UUID, a missing time now; the version is this program's.
 func (s *Store) Create(h Header) (*Log, error) {
