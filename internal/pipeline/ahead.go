@@ -46,6 +46,7 @@ var errNotNeeded = errors.New("the question is not needed any more")
 // question is one that was put ahead of its call's turn.
 type question struct {
 	reason string
+	about  string
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 
@@ -67,7 +68,7 @@ func (q *question) withdraw() ApprovalOutcome {
 func (p *Pipeline) RequestApproval(ctx context.Context, req ApprovalRequest) (outcome ApprovalOutcome, err error) {
 	if v, ok := p.ahead.Load(req.Execution.Token()); ok {
 		q := v.(*question)
-		if q.reason == req.Reason {
+		if q.reason == req.Reason && q.about == req.About {
 			select {
 			case <-q.done:
 				return q.outcome, q.err
@@ -140,7 +141,7 @@ func (b *batch) askAhead() error {
 			continue
 		}
 		s.exec = exec
-		req := ApprovalRequest{Execution: exec, Tool: tool, Reason: d.reason}
+		req := ApprovalRequest{Execution: exec, Tool: tool, Reason: d.reason, About: d.about}
 		if d.again != nil {
 			again := *d.again
 			req.Again = func() Decision { return b.p.judgeAgain(exec.Name(), again) }
@@ -163,7 +164,7 @@ func (b *batch) askAhead() error {
 	jobs := make([]job, len(places))
 	for n, i := range places {
 		ctx, cancel := context.WithCancelCause(b.ctx)
-		q := &question{reason: reqs[n].Reason, cancel: cancel, done: make(chan struct{})}
+		q := &question{reason: reqs[n].Reason, about: reqs[n].About, cancel: cancel, done: make(chan struct{})}
 		b.slots[i].ahead = q
 		b.p.ahead.Store(reqs[n].Execution.Token(), q)
 		jobs[n] = job{ctx, q, reqs[n]}

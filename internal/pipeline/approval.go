@@ -27,6 +27,8 @@ type ApprovalRequest struct {
 	Tool *registry.Tool
 	// Reason is why approval is wanted, for the person only (rule R5.11).
 	Reason string
+	// About is what else the approval is about; see [Decision.About].
+	About string
 	// Again judges the call once more, as whoever wanted the approval sees it
 	// now: an allowance answers the question, and so does a denial. nil when only
 	// the person can answer.
@@ -86,7 +88,7 @@ func (pd *Pending) resolveAsk(d Decision) (r *Result, skipPost bool) {
 }
 
 func (pd *Pending) requestApproval(d Decision) (outcome ApprovalOutcome, err error) {
-	req := ApprovalRequest{Execution: pd.exec, Tool: pd.tool, Reason: d.reason}
+	req := ApprovalRequest{Execution: pd.exec, Tool: pd.tool, Reason: d.reason, About: d.about}
 	if d.again != nil {
 		req.Again = func() Decision { return pd.p.judgeAgain(pd.exec.Name(), *d.again) }
 	}

@@ -23,6 +23,7 @@ type Decision struct {
 	kind      decisionKind
 	reason    string
 	hasReason bool
+	about     string
 	again     *func() Decision // a pointer, so that decisions can be compared
 }
 
@@ -43,6 +44,14 @@ func Ask(reason string) Decision { return Decision{kind: ask, reason: reason, ha
 // person (an addition to rule R5.11).
 func (d Decision) Again(f func() Decision) Decision {
 	d.again = &f
+	return d
+}
+
+// About gives an ask what else it is about, for no person to read: which file a
+// path leads to, say. The answer to a question that was put ahead of the call's
+// turn only counts if that is the same by then (an addition to rule R13.4).
+func (d Decision) About(what string) Decision {
+	d.about = what
 	return d
 }
 

@@ -14,23 +14,30 @@ func (p *Policy) foresee(exec *registry.Execution) pipeline.Decision {
 	if c := p.tool(exec.Name()).Class; (c == Neutral || c == Read) && len(p.rules) == 0 && len(p.restrictions) == 0 {
 		return pipeline.Allow() // no preset asks about these, and paths cost time
 	}
-	d := p.DecideCall(callOf(exec))
+	d, as := p.judge(exec)
 	if d.IsDeny() {
 		return d
 	}
 	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tool(exec.Name()).escalates() {
 		return pipeline.Ask(e.question())
 	}
-	return p.revisable(d, exec)
+	return p.revisable(d, exec, as)
 }
 
 // revisable lets an ask of the policy's own be answered by what is remembered
 // meanwhile.
-func (p *Policy) revisable(d pipeline.Decision, exec *registry.Execution) pipeline.Decision {
+func (p *Policy) revisable(d pipeline.Decision, exec *registry.Execution, as judgement) pipeline.Decision {
 	if !d.IsAsk() {
 		return d
 	}
-	return d.Again(func() pipeline.Decision { return p.decideAndNote(exec) })
+	return d.About(as.identity + "\x00" + as.path).Again(func() pipeline.Decision {
+		// While it still asks, the person is asked about what they see.
+		now, as := p.judge(exec)
+		if now.IsAllow() {
+			p.note(exec, as)
+		}
+		return now
+	})
 }
 
 // denial is what the model reads of a remembered rejection.

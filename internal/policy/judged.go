@@ -7,18 +7,38 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
 
-// decideAndNote is Decide, and remembers until the call ends which file an edit
-// was judged by. Between the decision and the edit a symbolic link on the way may
-// come to lead somewhere else, which nobody has allowed.
-func (p *Policy) decideAndNote(exec *registry.Execution) pipeline.Decision {
+// judgement is what a call was judged as beyond what it says: where its path leads,
+// and which tool has the name.
+type judgement struct {
+	class          Class
+	path, identity string // "" where there is none
+}
+
+// judge is Decide, and says as what.
+func (p *Policy) judge(exec *registry.Execution) (pipeline.Decision, judgement) {
 	c := callOf(exec)
 	tool := p.tool(c.Tool)
 	s := subjectOf(tool, c)
-	d := p.decideAbout(s, c, p.grants.has)
-	if tool.Class == Edit && len(s.paths) > 0 && !d.IsDeny() {
-		p.judged.Store(exec.Token(), s.paths[len(s.paths)-1].abs)
+	as := judgement{class: tool.Class, identity: tool.Identity}
+	if len(s.paths) > 0 {
+		as.path = s.paths[len(s.paths)-1].abs
 	}
-	return d
+	return p.decideAbout(s, c, p.grants.has), as
+}
+
+// note remembers until the call ends as what it was judged. Between the decision
+// and the call a symbolic link on the way may come to lead somewhere else, or a
+// server offer another tool under the name, which nobody has allowed.
+func (p *Policy) note(exec *registry.Execution, as judgement) {
+	if as.class == Edit || as.class == Other {
+		p.judged.Store(exec.Token(), as)
+	}
+}
+
+// replaced says whether another tool has the name by now.
+func (p *Policy) replaced(exec *registry.Execution) bool {
+	v, ok := p.judged.Load(exec.Token())
+	return ok && v.(judgement).identity != p.tool(exec.Name()).Identity
 }
 
 // Judged says whether the call was judged, and not refused, as one that changes
@@ -29,6 +49,10 @@ func (p *Policy) Judged(exec *registry.Execution, real string) bool {
 	if _, escalated := p.escalated.of(exec); escalated || p.Planning() {
 		return false
 	}
-	path, ok := p.judged.Load(exec.Token())
-	return ok && path.(string) == filepath.ToSlash(real)
+	v, ok := p.judged.Load(exec.Token())
+	if !ok {
+		return false
+	}
+	as := v.(judgement)
+	return as.class == Edit && as.path != "" && as.path == filepath.ToSlash(real)
 }

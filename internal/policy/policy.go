@@ -78,7 +78,7 @@ type Policy struct {
 	confined     func() bool
 	approver     pipeline.Approver
 	escalated    escalations
-	judged       sync.Map // registry.Token → the path that an edit was judged by
+	judged       sync.Map // registry.Token → what a call was judged as
 	rules        []compiled
 	restrictions []compiled
 	tools        map[string]Tool
@@ -165,6 +165,9 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 		if d := p.Decide(context.Background(), exec); d.IsDeny() {
 			return registry.Veto(d.Reason()), nil
 		}
+		if p.replaced(exec) {
+			return registry.Veto(fmt.Sprintf("the tool %s is not the one any more that was decided about: look at what it takes now, and call it again", exec.Name())), nil
+		}
 		return registry.Pass(), nil
 	})
 	if err != nil {
@@ -193,7 +196,10 @@ func (p *Policy) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispos
 // listen answers with the stricter of the policy's decision and that of the
 // listeners behind it, such as hooks.
 func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipeline.PreNext) (pipeline.Decision, error) {
-	mine := p.decideAndNote(exec)
+	mine, as := p.judge(exec)
+	if !mine.IsDeny() {
+		p.note(exec, as)
+	}
 	if mine.IsDeny() {
 		return mine, nil
 	}
@@ -201,14 +207,14 @@ func (p *Policy) listen(ctx context.Context, exec *registry.Execution, next pipe
 	if err != nil {
 		return theirs, err
 	}
-	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tool(exec.Name()).escalates() && !theirs.IsDeny() {
+	if e, err := escalationOf(exec.Arguments()); err == nil && e.wanted() && p.tool(exec.Name()).escalates() && (theirs.IsAllow() || theirs.IsAsk()) {
 		// One question covers the escalation and whatever else would be asked.
 		return p.escalate(ctx, exec, e)
 	}
 	if !theirs.IsAllow() {
 		return theirs, nil
 	}
-	return p.revisable(mine, exec), nil
+	return p.revisable(mine, exec, as), nil
 }
 
 // Decide says what the policy thinks of a call. It changes nothing.
