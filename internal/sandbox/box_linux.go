@@ -28,6 +28,7 @@ type Box struct {
 // namespaces says which can be had without asking anybody.
 type namespaces struct {
 	mount, network bool
+	seal           bool // everything can be mounted read-only at once
 	user           bool // only inside of a user namespace of our own
 	why            string
 }
@@ -84,7 +85,11 @@ func (b *Box) missing(want Mechanism) string {
 func (b *Box) useLandlock() {
 	s := Status{Mechanism: Landlock, Protects: b.spaces.mount, Details: []string{fmt.Sprintf("Landlock (ABI %d): what may be written", b.abi)}}
 	if b.spaces.mount {
-		s.Details = append(s.Details, "mount namespace: protected paths inside of writable folders")
+		what := "mount namespace: protected paths inside of writable folders"
+		if b.spaces.seal {
+			what += ", owners, modes and times of all others"
+		}
+		s.Details = append(s.Details, what)
 	} else {
 		s.Details = append(s.Details, "no mount namespace ("+b.spaces.why+"): protected paths inside of a writable folder are not kept, so commands ask where there are any")
 		s.Remedy = "allow unprivileged user namespaces, or install bubblewrap"
@@ -110,9 +115,12 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 	if err != nil {
 		return err
 	}
-	steps := layout.steps()
-	if !b.spaces.mount {
-		steps = nil
+	var steps []step
+	switch {
+	case b.spaces.seal:
+		steps = layout.mounts()
+	case b.spaces.mount:
+		steps = layout.steps()
 	}
 	absent := layout.absent()
 	var mu sync.Mutex
@@ -137,7 +145,7 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 		spec.ExtraFiles = append(spec.ExtraFiles[:len(spec.ExtraFiles):len(spec.ExtraFiles)], file, rules)
 		spec.Args = []string{"/proc/self/exe", launch.Argument}
 		spec.Env = append(spec.Env[:len(spec.Env):len(spec.Env)], launch.EnvName+"="+launch.EnvValue, launch.EnvPlan+"="+strconv.Itoa(first))
-		spec.Attributes = b.attributes(len(steps) > 0, run.NoNetwork && b.ownNetwork(p))
+		spec.Attributes = b.attributes(len(steps) > 0 || b.spaces.seal, run.NoNetwork && b.ownNetwork(p))
 		return func() {
 			mu.Lock()
 			defer mu.Unlock()
@@ -185,13 +193,16 @@ func (b *Box) plan(spec *proc.Spec, p Policy, steps []step, filter []byte, rules
 	}
 	var plan []byte
 	ops := map[kind]launch.Op{pin: launch.OpPin, readOnly: launch.OpReadOnly, writable: launch.OpWritable}
+	if b.spaces.seal {
+		plan = launch.Append(plan, launch.OpSeal, "")
+	}
 	for _, s := range steps {
 		plan = launch.Append(plan, ops[s.kind], s.path)
 	}
 	if b.ownNetwork(p) && !p.Network {
 		plan = launch.Append(plan, launch.OpLoopback, "")
 	}
-	if len(steps) > 0 {
+	if len(steps) > 0 || b.spaces.seal {
 		dir := spec.Dir
 		if dir == "" {
 			if dir, err = os.Getwd(); err != nil {

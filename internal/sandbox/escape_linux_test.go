@@ -257,6 +257,45 @@ func TestHardLinkIn(t *testing.T) {
 	})
 }
 
+// Owners, modes, times and attributes of what may not be written stay too, under
+// every mode, however the file is named; inside of the workspace they are free.
+func TestMetadataOutside(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		at := time.Unix(1e9, 0)
+		w.write("outside", "x\n")
+		if err := os.Chtimes(w.path("outside"), at, at); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Stat(w.path("outside"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []sandbox.Mode{sandbox.WorkspaceWrite, sandbox.ReadOnly} {
+			w.policy.Mode = mode
+			w.bash("ln -s $BASE out")
+			for _, script := range []string{
+				"chmod 777 ../outside", "chmod 777 /proc/self/root$BASE/outside", "chmod 777 out/outside", "chmod -R 777 ../", "chmod 700 ..",
+				"touch -d 2001-01-01 ../outside", "touch -a -d 2001-01-01 ../outside", "chown 1:1 ../outside", "chgrp 1 ../outside",
+				"python3 -c \"import os; os.setxattr('$BASE/outside', 'user.x', b'y')\"",
+				"python3 -c \"import os; fd=os.open('$BASE/outside', os.O_RDONLY); os.fchmod(fd, 0o777)\"",
+				"python3 -c \"import os; fd=os.open('$BASE/outside', os.O_RDONLY); os.utime(fd, (1, 1))\"",
+				"python3 -c \"import os; os.truncate('$BASE/outside', 0)\"",
+			} {
+				r := w.bash(script)
+				after, err := os.Stat(w.path("outside"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.failure != "" || after.Mode() != before.Mode() || !after.ModTime().Equal(at) || after.Size() != before.Size() || owner(after) != owner(before) {
+					t.Fatalf("%v: %s: %v %v (%s)", mode, script, after.Mode(), after.ModTime(), r.failure)
+				}
+			}
+		}
+		w.policy.Mode = sandbox.WorkspaceWrite
+		w.ok("echo x > f && chmod 755 f && touch -d 2001-01-01 f && mkdir -p d/e && mv f d/e/ && chmod 700 d && test -x d/e/f && echo y > $TMPDIR/g && chmod 600 $TMPDIR/g && mv $TMPDIR/g . && echo z > /dev/null && (echo p > /dev/stderr) && (: > /dev/tty) 2>/dev/null; test -f g")
+	})
+}
+
 // A name that is swapped between a folder and a link while it is written through.
 func TestSymlinkRace(t *testing.T) {
 	eachBox(t, func(t *testing.T, w *world) {

@@ -270,6 +270,19 @@ func (l *Layout) steps() []step {
 	return out
 }
 
+// mounts are the steps where everything that is not mounted again becomes
+// read-only: each outermost writable path has to be a mount of its own then.
+func (l *Layout) mounts() []step {
+	out := l.steps()
+	for _, root := range l.Roots() {
+		if !slices.ContainsFunc(out, func(s step) bool { return s.path == root }) {
+			out = append(out, step{root, pin})
+		}
+	}
+	slices.SortFunc(out, func(a, b step) int { return strings.Compare(a.path, b.path) })
+	return out
+}
+
 // topAbove is the outermost writable entry at or above a path.
 func (l *Layout) topAbove(path string) string {
 	top := ""

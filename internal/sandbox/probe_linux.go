@@ -20,28 +20,30 @@ func probeNamespaces() namespaces {
 		n.why = "there is no temporary folder to try it in"
 		return n
 	}
-	why := tryLaunch(b, dir, true)
-	if why == "" {
-		n.mount, n.network = true, true
-		return n
+	for _, try := range []namespaces{
+		{network: true, seal: true}, {network: true}, {seal: true}, {},
+	} {
+		if n.why = tryLaunch(b, dir, try); n.why == "" {
+			n.mount, n.network, n.seal = true, try.network, try.seal
+			return n
+		}
 	}
-	if why = tryLaunch(b, dir, false); why == "" {
-		n.mount = true
-		return n
-	}
-	n.why = why
 	return n
 }
 
 // tryLaunch starts a launcher that mounts, and says why that does not work.
-func tryLaunch(b *Box, dir string, network bool) (why string) {
+func tryLaunch(b *Box, dir string, try namespaces) (why string) {
 	program, err := proc.LookPath("true")
 	if err != nil {
 		return err.Error()
 	}
-	plan := launch.Append(nil, launch.OpPin, dir)
+	var plan []byte
+	if try.seal {
+		plan = launch.Append(plan, launch.OpSeal, "")
+	}
+	plan = launch.Append(plan, launch.OpPin, dir)
 	plan = launch.Append(plan, launch.OpReadOnly, dir)
-	if network {
+	if try.network {
 		plan = launch.Append(plan, launch.OpLoopback, "")
 	}
 	plan = launch.Append(plan, launch.OpCapabilities, b.capabilities())
@@ -53,7 +55,7 @@ func tryLaunch(b *Box, dir string, network bool) (why string) {
 	}
 	defer file.Close()
 	attributes := &syscall.SysProcAttr{Setsid: true}
-	b.attributes(true, network)(attributes)
+	b.attributes(true, try.network)(attributes)
 	p, err := os.StartProcess("/proc/self/exe", []string{"/proc/self/exe", launch.Argument}, &os.ProcAttr{
 		Dir: "/", Files: []*os.File{nil, nil, nil, file}, Sys: attributes,
 		Env: []string{launch.EnvName + "=" + launch.EnvValue, launch.EnvPlan + "=3"},

@@ -38,6 +38,10 @@ type Op byte
 // The steps, in the order in which a plan has them. The text of a step is a path
 // unless it is said otherwise.
 const (
+	// OpSeal mounts everything read-only that no later step mounts again, so that
+	// owners, modes and times cannot be changed either, of which Landlock knows
+	// nothing. Its text is empty. The mounts follow it.
+	OpSeal Op = 's'
 	// OpPin makes a path a mount point of its own, so that nothing can rename it
 	// or put something else in its place.
 	OpPin Op = 'p'

@@ -108,7 +108,7 @@ func (r *runner) run() {
 		}
 		plan = rest
 		switch op {
-		case OpPin, OpReadOnly, OpWritable:
+		case OpSeal, OpPin, OpReadOnly, OpWritable:
 			// Every tree is taken before the first is attached: what is mounted
 			// read-only above it would make it so too.
 			r.mounts(whole)
@@ -144,7 +144,9 @@ func (r *runner) run() {
 	r.fail("the plan has no command", nil)
 }
 
-func isMount(op Op) bool { return op == OpPin || op == OpReadOnly || op == OpWritable }
+func isMount(op Op) bool {
+	return op == OpSeal || op == OpPin || op == OpReadOnly || op == OpWritable
+}
 
 func printable(op Op, text []byte) string {
 	if op == OpFilter || op == OpCapabilities {
@@ -181,10 +183,15 @@ func (r *runner) mounts(plan []byte) {
 		path string
 	}
 	var trees []tree
+	seal := false
 	for len(plan) > 0 {
 		op, text, rest, ok := next(plan)
 		plan = rest
 		if !ok || !isMount(op) {
+			continue
+		}
+		if op == OpSeal {
+			seal = true
 			continue
 		}
 		path := string(text)
@@ -213,6 +220,16 @@ func (r *runner) mounts(plan []byte) {
 			r.fail("preparing "+path, err)
 		}
 		trees = append(trees, tree{fd, path})
+	}
+	if seal { // the trees that were taken are copies, and stay as they are
+		root, err := open("/")
+		if err == nil {
+			err = setAttributes(root, &[4]uint64{mountAttrReadOnly})
+			_ = syscall.Close(root)
+		}
+		if err != nil {
+			r.fail("mounting everything read-only", err)
+		}
 	}
 	for _, t := range trees {
 		at, err := open(t.path)
