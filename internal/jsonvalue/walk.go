@@ -62,9 +62,9 @@ type buildFrame struct {
 	out  []Value
 }
 
-// mapStrings rebuilds v with f applied to every text and key; parts in which
+// MapStrings rebuilds v with f applied to every text and key; parts in which
 // nothing changes are shared with v.
-func (v Value) mapStrings(f func(string) string) Value {
+func (v Value) MapStrings(f func(string) string) Value {
 	var stack []buildFrame
 	cur := v
 	for {

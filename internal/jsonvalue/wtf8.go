@@ -56,7 +56,7 @@ func wellFormed(s string, keepSurrogates bool) string {
 // replaced by U+FFFD, for peers whose parsers refuse them. A v without any is
 // returned as it is; of keys that become the same, the last value stays.
 func (v Value) WellFormed() Value {
-	return v.mapStrings(func(s string) string {
+	return v.MapStrings(func(s string) string {
 		if utf8.ValidString(s) {
 			return s
 		}

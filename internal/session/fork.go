@@ -13,7 +13,10 @@ const forkBuffer = 1 << 20
 // is the caller's; its parent and the length of what was inherited are filled
 // in. Errors: [ErrNotFound] for the source, *[CorruptError].
 //
-// What was copied may end in the middle of a turn; see [Repair].
+// What the other one keeps beside its log, such as long results, becomes the new
+// one's too, under the same names, and the copied events name the new places: the
+// other session may be deleted. What was copied may end in the middle of a turn;
+// see [RepairCopy].
 func (s *Store) Fork(id string, h Header) (*Log, error) {
 	rec, err := s.Load(id)
 	if err != nil {
@@ -24,7 +27,7 @@ func (s *Store) Fork(id string, h Header) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.inherit(rec.Events); err != nil {
+	if err := l.inherit(s.adopt(id, l.Header().ID, rec.Events)); err != nil {
 		return nil, errors.Join(err, l.Close(), os.RemoveAll(s.Dir(l.Header().ID)))
 	}
 	return l, nil

@@ -15,6 +15,28 @@ const (
 	NameNotStarted     = "ToolNotStartedError"
 )
 
+// repairTexts say why something has no end in a log.
+type repairTexts struct {
+	outcomeUnknown string // of a call that was running
+	notStarted     string // of a call that was not
+	compaction     string
+	job            string
+}
+
+// crashTexts are for a log whose writer died.
+var crashTexts = repairTexts{
+	outcomeUnknown: textOutcomeUnknown, notStarted: textNotStarted, compaction: textCompactionCut, job: textJobLost,
+}
+
+// copyTexts are for the copy of a log: what was under way may be so still, in the
+// session that it was copied from.
+var copyTexts = repairTexts{
+	outcomeUnknown: "this session was copied from another one while this call was running there, so its outcome is unknown here: it may have taken effect in full, in part or not at all; verify before you retry it",
+	notStarted:     "this session was copied from another one before this call was started; it was not run here, but may have been run there since: verify before you retry it",
+	compaction:     "the session was copied while the summary was being written; nothing was replaced here",
+	job:            "it belongs to the session that this one was copied from",
+}
+
 const (
 	textOutcomeUnknown = "the program stopped while this call was running, so its outcome is unknown: it may have taken effect in full, in part or not at all; verify before you retry it"
 	textNotStarted     = "the program stopped before this call was started, so it had no effect; retry it if it is still needed"
@@ -33,18 +55,24 @@ const (
 // and TOOL_NOT_STARTED.
 //
 // What still ran in the background is ended too: it died with the program.
-func Repair(events []Event) []Draft {
-	return append(repairTurn(events), repairJobs(events)...)
+func Repair(events []Event) []Draft { return crashTexts.repair(events) }
+
+// RepairCopy is [Repair] for the copy of a log, whose writer need not have died:
+// the texts say that the session was copied.
+func RepairCopy(events []Event) []Draft { return copyTexts.repair(events) }
+
+func (why repairTexts) repair(events []Event) []Draft {
+	return append(why.repairTurn(events), why.repairJobs(events)...)
 }
 
-func repairTurn(events []Event) []Draft {
+func (why repairTexts) repairTurn(events []Event) []Draft {
 	var drafts []Draft
 	next := int64(len(events))
 	add := func(d Draft) {
 		drafts = append(drafts, d)
 		next++
 	}
-	if end, open := openCompaction(events); open {
+	if end, open := why.openCompaction(events); open {
 		add(end)
 	}
 	t := openTurn(events)
@@ -56,9 +84,9 @@ func repairTurn(events []Event) []Draft {
 			continue
 		}
 		seq := c.seq
-		text, name, code := textOutcomeUnknown, NameOutcomeUnknown, CodeOutcomeUnknown
+		text, name, code := why.outcomeUnknown, NameOutcomeUnknown, CodeOutcomeUnknown
 		if seq < 0 {
-			text, name, code = textNotStarted, NameNotStarted, CodeNotStarted
+			text, name, code = why.notStarted, NameNotStarted, CodeNotStarted
 			seq = next
 			add(Draft{Type: TypeToolCall, Data: Data(
 				"turn", t.turn, "step", c.step, "callId", text8(c.id), "name", text8(c.name), "arguments", text8(c.arguments))})
@@ -85,7 +113,7 @@ const textCompactionCut = "the program stopped while the summary was being writt
 
 // openCompaction gives the end of a compaction that has none. It has succeeded
 // if its replacement is in the log, whose summary and end are written with it.
-func openCompaction(events []Event) (end Draft, open bool) {
+func (why repairTexts) openCompaction(events []Event) (end Draft, open bool) {
 	for i, e := range slices.Backward(events) {
 		switch e.Type {
 		case TypeCompactEnd:
@@ -100,7 +128,7 @@ func openCompaction(events []Event) (end Draft, open bool) {
 				}
 			}
 			return Draft{Type: TypeCompactEnd, Data: data.With("status", jsonvalue.String(CompactFailed)).
-				With("error", Data("message", textCompactionCut, "code", "INTERRUPTED"))}, true
+				With("error", Data("message", why.compaction, "code", "INTERRUPTED"))}, true
 		}
 	}
 	return Draft{}, false

@@ -6,7 +6,7 @@ import "slices"
 const textJobLost = "the program stopped while it was running"
 
 // repairJobs ends the jobs that a log has started and not ended.
-func repairJobs(events []Event) []Draft {
+func (why repairTexts) repairJobs(events []Event) []Draft {
 	var open []string
 	for _, e := range events {
 		switch id := e.Data.GetString("taskId"); e.Type {
@@ -19,7 +19,7 @@ func repairJobs(events []Event) []Draft {
 	var drafts []Draft
 	for _, id := range open {
 		drafts = append(drafts, Draft{
-			Type: TypeJobEnd, Data: Data("taskId", id, "status", "killed", "detail", textJobLost, "output", ""),
+			Type: TypeJobEnd, Data: Data("taskId", id, "status", "killed", "detail", why.job, "output", ""),
 		})
 	}
 	return drafts
