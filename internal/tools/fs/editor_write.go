@@ -45,6 +45,9 @@ func (e *Editor) Write(ctx context.Context, t Target, data []byte) (note string,
 	} else if err := checkCreate(t); err != nil {
 		return "", err
 	}
+	if _, err := e.again(ctx, t); err != nil {
+		return "", err
+	}
 	taken := e.buffers.WriteTextFile(ctx, t.Path, string(data))
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -64,7 +67,7 @@ func (e *Editor) Write(ctx context.Context, t Target, data []byte) (note string,
 	}
 	e.log.Warn("the editor did not take a change, it is written to disk", "path", t.Path, "err", taken)
 	// Whatever the editor did to the file is part of the change.
-	again, err := e.Resolve(ctx, t.Path)
+	again, err := e.again(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -164,7 +167,7 @@ func (e *Editor) unsettled(ctx context.Context, t Target, old, now []byte, exist
 
 // reform writes the bytes that an editor saved in another form.
 func (e *Editor) reform(ctx context.Context, t Target, data []byte) error {
-	again, err := e.Resolve(ctx, t.Path)
+	again, err := e.again(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -173,6 +176,17 @@ func (e *Editor) reform(ctx context.Context, t Target, data []byte) error {
 	}
 	e.agree(t.Real, data)
 	return nil
+}
+
+// again looks at the path once more, as the editor will or did. It has to lead to
+// the same file: a link that leads elsewhere by now leads where nobody let the
+// change go.
+func (e *Editor) again(ctx context.Context, t Target) (Target, error) {
+	now, err := e.Resolve(ctx, t.Path)
+	if err == nil && now.Real != t.Real {
+		err = ErrChanged
+	}
+	return now, err
 }
 
 // onDisk reads the file as it is now.
