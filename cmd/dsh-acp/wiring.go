@@ -194,6 +194,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	a.delegates.End(log.Header().ID)
 	a.mcp.close(log.Header().ID)
+	a.boxes.sessions.Delete(log.Header().ID)
 	scope.Close()
 	return nil, errors.Join(err, log.Close())
 }

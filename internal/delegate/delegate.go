@@ -45,7 +45,8 @@ type Options struct {
 	// Opened is called with the ids and the scope of a subagent before anything
 	// happens in it; nil: nothing is to be done.
 	Opened func(parent, child string, scope *registry.Scope, fork bool)
-	// Closed ends what the session of a subagent left behind, when it has ended.
+	// Closed ends what the session of a subagent left behind, when it has ended,
+	// or could not begin once it had a log.
 	Closed func(ctx context.Context, id string)
 	Logger *slog.Logger // nil discards
 }

@@ -97,6 +97,9 @@ func (w *work) open(ctx context.Context, d agent.Delegation) (err error) {
 		if err != nil {
 			w.scope.Close()
 			err = errors.Join(err, log.Close())
+			if w.m.opt.Closed != nil {
+				w.m.opt.Closed(context.WithoutCancel(ctx), h.ID)
+			}
 		}
 	}()
 	if _, err = log.AppendAll(append(inherited, closing...)); err != nil {

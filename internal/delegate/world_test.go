@@ -123,6 +123,7 @@ type world struct {
 	logs   []*session.Log // of subagents, in the order in which they began
 	closed []string
 	opened []string
+	open   func() // called when a subagent has been opened; nil
 }
 
 type askFunc func(ctx context.Context, q agent.Question) (agent.Answer, error)
@@ -152,6 +153,9 @@ func newWorld(t *testing.T, l delegate.Limits, cfg agent.Config, think func(ctx 
 			return log, nil
 		},
 		Opened: func(parent, child string, scope *registry.Scope, fork bool) {
+			if w.open != nil {
+				w.open()
+			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.opened = append(w.opened, fmt.Sprintf("%s %v %v", parent, child == scope.Label(), fork))
