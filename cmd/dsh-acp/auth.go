@@ -9,10 +9,29 @@ import (
 
 var _ acp.AuthBackend = (*app)(nil)
 
-// LogIn looks for the key again.
+// LogIn looks for the key again, and for the provider's own server in place of a
+// gateway if there is one.
 func (a *app) LogIn(ctx context.Context) error {
 	a.key.LogIn()
-	return a.CheckAuth(ctx)
+	if !a.gateway.Load() {
+		return a.CheckAuth(ctx)
+	}
+	if _, err := a.key.Key(ctx); err != nil {
+		return err
+	}
+	return a.leaveGateway()
+}
+
+// leaveGateway asks the server of the provider again.
+func (a *app) leaveGateway() error {
+	if !a.gateway.Swap(false) {
+		return nil
+	}
+	p, _, err := newProvider(a.cfg, a.key, a.logger)
+	if err == nil {
+		a.swapProvider(p)
+	}
+	return err
 }
 
 // CanLogout says whether the model's server wants a key.
@@ -23,12 +42,8 @@ func (a *app) CanLogout() bool {
 // Logout forgets the stored key and the editor's gateway. The server of the
 // provider is asked again from here on, for which there is no key.
 func (a *app) Logout(context.Context) error {
-	if a.gateway.Swap(false) {
-		p, _, err := newProvider(a.cfg, a.key, a.logger)
-		if err != nil {
-			return err
-		}
-		a.swapProvider(p)
+	if err := a.leaveGateway(); err != nil {
+		return err
 	}
 	return a.key.Logout()
 }

@@ -21,8 +21,12 @@ func (a *app) useGateway(baseURL string, headers map[string]string) error {
 	case "local", "replay":
 		return fmt.Errorf("the model %q answers without a server, so there is nothing for a gateway to do", a.cfg.Model.Provider)
 	}
-	if u, err := url.Parse(baseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return errors.New("the address of the gateway must be an http or https URL without a password")
+	}
+	if err := checkHeaders(headers); err != nil {
+		return err
 	}
 	cfg := *a.cfg
 	cfg.Model.BaseURL = baseURL
@@ -33,7 +37,7 @@ func (a *app) useGateway(baseURL string, headers map[string]string) error {
 	if err != nil {
 		return err
 	}
-	a.swapProvider(p)
+	a.swapProvider(behindGateway(p, u))
 	a.gateway.Store(true)
 	return nil
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -84,6 +86,112 @@ func TestAGatewayStandsForTheServer(t *testing.T) {
 		if a.useGateway(bad, nil) == nil {
 			t.Errorf("%q is taken for an address", bad)
 		}
+	}
+}
+
+// What fails behind a gateway is logged with the session and shown: its address is
+// in neither, and no setting is blamed that has nothing to do with it.
+func TestAGatewayIsNotNamed(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("OPENAI_API_KEY", "sk-of-the-user-0123456789")
+	t.Setenv("ANTHROPIC_API_KEY", "sk-of-the-user-0123456789")
+	status := func(code int, body string) string {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "http://"+r.Host+"/elsewhere")
+			w.WriteHeader(code)
+			fmt.Fprint(w, body)
+		}))
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for name, base := range map[string]string{
+		"nobody":    gone.URL,
+		"no host":   "http://gateway-of-nobody.invalid",
+		"no TLS":    strings.Replace(status(200, ""), "http://", "https://", 1),
+		"not found": status(404, "no"),
+		"moved":     status(301, ""),
+		"web page":  status(200, "<html><title>x</title></html>"),
+		"no JSON":   status(200, "data: nonsense\n\n"),
+	} {
+		for _, provider := range []string{"openai", "anthropic"} {
+			cfg, err := config.Load(config.Options{Flags: config.Flags{Model: provider + "/m"}, Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := newApp(cfg, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.close()
+			if err := a.useGateway(base+"/secret-path", nil); err != nil {
+				t.Fatal(err)
+			}
+			u, _ := url.Parse(base)
+			_, failed := askModel(t, a.provider)
+			if failed == nil {
+				t.Errorf("%s, %s: it did not fail", name, provider)
+				continue
+			}
+			for _, e := range []error{failed, errors.Unwrap(failed)} {
+				if e != nil && (strings.Contains(e.Error(), u.Hostname()) || strings.Contains(e.Error(), "base_url") || strings.Contains(e.Error(), "secret-path")) {
+					t.Errorf("%s, %s: %v", name, provider, e)
+				}
+			}
+			var e *model.Error
+			if !errors.As(failed, &e) || e.Code == "" {
+				t.Errorf("%s, %s: %#v", name, provider, failed)
+			}
+		}
+	}
+}
+
+func TestHeadersOfAGateway(t *testing.T) {
+	for name, ok := range map[string]bool{"X-Tenant": true, "authorization": true, "": false, "A B": false, "A\nB": false, "A:": false, "é": false, "\x00": false} {
+		if err := checkHeaders(map[string]string{name: "v"}); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for value, ok := range map[string]bool{"": true, "Bearer x y": true, "a\tb": true, "é": true, "a\r\nX: y": false, "\x00": false, "\x7f": false} {
+		err := checkHeaders(map[string]string{"X": value})
+		if (err == nil) != ok || err != nil && value != "" && strings.Contains(err.Error(), value) {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// The key leads back from a gateway, when there is one.
+func TestLeavingAGateway(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("OPENAI_API_KEY", "")
+	cfg, err := config.Load(config.Options{Flags: config.Flags{Model: "openai/m"}, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newApp(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	gate, _ := answering(t, "gate")
+	if err := a.UseGateway(gate, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.LogIn(t.Context()); err == nil {
+		t.Error("logged in without a key")
+	}
+	if said, err := askModel(t, a.provider); said != "gate" || err != nil {
+		t.Errorf("%q, %v", said, err)
+	}
+	t.Setenv("OPENAI_API_KEY", "sk-of-the-user-0123456789")
+	if err := a.LogIn(t.Context()); err != nil || a.gateway.Load() || a.AuthHint() == "" {
+		t.Errorf("%v", err)
+	}
+	if _, behind := a.provider.(*model.Swap).Current().(gatewayProvider); behind {
+		t.Error("still behind the gateway")
 	}
 }
 

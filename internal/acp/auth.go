@@ -114,7 +114,9 @@ func (s *Server) handleAuthenticate(_ context.Context, req *wire.Request) {
 	}
 	b, more := s.opt.Backend.(AuthBackend)
 	caps := s.capabilities()
-	wanted := s.opt.Backend.AuthHint() != ""
+	// With a gateway no key is wanted, but the method is offered all the same: it
+	// leads back.
+	wanted := s.opt.Backend.AuthHint() != "" || more && b.CanLogout()
 	switch {
 	case p.MethodID == authByKey && wanted,
 		// A login in a terminal of the older kind is over when it is named here.
