@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
@@ -20,7 +21,8 @@ import (
 type boxes struct {
 	once     sync.Once
 	box      *sandbox.Box
-	sessions sync.Map // id → *sessionBox
+	used     atomic.Bool // box is there
+	sessions sync.Map    // id → *sessionBox
 }
 
 // sessionBox is one session's confinement.
@@ -34,11 +36,20 @@ type sessionBox struct {
 func (a *app) box() *sandbox.Box {
 	a.boxes.once.Do(func() {
 		a.boxes.box = sandbox.New(sandbox.Mechanism(a.cfg.Sandbox.Mechanism))
+		a.boxes.used.Store(true)
 		if s := a.boxes.box.Status(); s.Mechanism == sandbox.None && a.cfg.Sandbox.Mechanism != string(sandbox.None) {
 			a.logger.Warn("commands are not confined, so they ask", "why", strings.Join(s.Details, "; "), "remedy", s.Remedy)
 		}
 	})
 	return a.boxes.box
+}
+
+// sweep takes away what the processes of commands have left where they may not
+// write. Call it when they have ended.
+func (b *boxes) sweep() {
+	if b.used.Load() {
+		b.box.Sweep()
+	}
 }
 
 // confineSession says what the commands of a session, and of its subagents, are

@@ -217,6 +217,7 @@ func (a *app) SessionClosed(ctx context.Context, id string) {
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
 		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)
 	}
+	a.boxes.sweep()
 }
 
 // Commands are the slash commands of the session's model.
@@ -249,6 +250,7 @@ func (a *app) CheckAuth(ctx context.Context) error {
 func (a *app) EndProcesses(ctx context.Context) error {
 	a.mcp.endAll()
 	err := a.procs.Close(ctx)
+	a.boxes.sweep()
 	a.mcp.closeAll()
 	return err
 }
@@ -264,6 +266,7 @@ func (a *app) close() {
 		a.catalogue.Close()
 	}
 	err := a.procs.Close(ctx)
+	a.boxes.sweep()
 	if a.jobs != nil {
 		err = errors.Join(err, a.jobs.Close(ctx))
 	}

@@ -40,3 +40,6 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 	}
 	return nil
 }
+
+// Sweep has nothing to do here: nothing is undone after a command.
+func (b *Box) Sweep() {}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -23,6 +22,7 @@ type Box struct {
 	abi    int
 	spaces namespaces
 	bwrap  string
+	strays strays
 }
 
 // namespaces says which can be had without asking anybody.
@@ -122,12 +122,7 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 	case b.spaces.mount:
 		steps = layout.steps()
 	}
-	absent := layout.absent()
-	var mu sync.Mutex
-	var failure string
-	var undone []string
-	run.failure = func() string { mu.Lock(); defer mu.Unlock(); return failure }
-	run.touched = func() []string { mu.Lock(); defer mu.Unlock(); return undone }
+	ended := b.follow(run, layout)
 	run.Wrap = func(spec *proc.Spec) (func(), error) {
 		rules, err := ruleset()
 		if err != nil {
@@ -147,10 +142,7 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 		spec.Env = append(spec.Env[:len(spec.Env):len(spec.Env)], launch.EnvName+"="+launch.EnvValue, launch.EnvPlan+"="+strconv.Itoa(first))
 		spec.Attributes = b.attributes(len(steps) > 0 || b.spaces.seal, run.NoNetwork && b.ownNetwork(p))
 		return func() {
-			mu.Lock()
-			defer mu.Unlock()
-			failure = lastWords(file)
-			undone = undo(absent)
+			ended(lastWords(file))
 			_ = file.Close()
 			_ = rules.Close()
 		}, nil

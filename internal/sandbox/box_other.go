@@ -21,3 +21,6 @@ func New(want Mechanism) *Box {
 }
 
 func (b *Box) wrap(Policy, *Layout, *Run) error { return nil }
+
+// Sweep has nothing to do here: nothing is undone after a command.
+func (b *Box) Sweep() {}

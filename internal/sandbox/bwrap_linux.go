@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -41,12 +40,7 @@ func (b *Box) wrapBwrap(p Policy, layout *Layout, run *Run) error {
 	if run.NoNetwork {
 		options = append(options, "--unshare-net")
 	}
-	absent := layout.absent()
-	var mu sync.Mutex
-	var failure string
-	var undone []string
-	run.failure = func() string { mu.Lock(); defer mu.Unlock(); return failure }
-	run.touched = func() []string { mu.Lock(); defer mu.Unlock(); return undone }
+	ended := b.follow(run, layout)
 	run.Wrap = func(spec *proc.Spec) (func(), error) {
 		code, err := planFile(filter)
 		if err != nil {
@@ -68,14 +62,13 @@ func (b *Box) wrapBwrap(p Policy, layout *Layout, run *Run) error {
 		spec.Args = append(append(args, "--"), spec.Args...)
 		spec.ExtraFiles = append(spec.ExtraFiles[:len(spec.ExtraFiles):len(spec.ExtraFiles)], code, status)
 		return func() {
-			mu.Lock()
-			defer mu.Unlock()
 			buf := make([]byte, 4096)
 			n, _ := unix.Pread(int(status.Fd()), buf, 0)
+			why := ""
 			if !bytes.Contains(buf[:max(n, 0)], []byte("child-pid")) {
-				failure = "bwrap could not set up its box"
+				why = "bwrap could not set up its box"
 			}
-			undone = undo(absent)
+			ended(why)
 			_ = code.Close()
 			_ = status.Close()
 		}, nil

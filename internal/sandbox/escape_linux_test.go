@@ -343,6 +343,33 @@ func TestProtectedInsideTheWorkspace(t *testing.T) {
 	})
 }
 
+// What a command leaves running has no more leave than the command.
+func TestCommonDirOfAProcessLeftRunningIsUndone(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		w.repo()
+		left := func() {
+			w.bash("cp -r .git evil; (sleep 0.2; echo ../evil > .git/commondir) >/dev/null 2>&1 &")
+			for range 100 { // where it ends with the command it never appears
+				if _, err := os.Lstat(w.path("work/.git/commondir")); err == nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if w.box.Status().Mechanism == sandbox.Landlock {
+				t.Error("nothing was tried")
+			}
+		}
+		left()
+		if r := w.bash("rm -rf evil; git status"); r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+		w.absent("work/.git/commondir")
+		left()
+		w.box.Sweep()
+		w.absent("work/.git/commondir")
+	})
+}
+
 // A repository can be told to look for its configuration elsewhere by a file that
 // is not there yet, in a folder in which git has to make files.
 func TestCommonDirIsUndone(t *testing.T) {

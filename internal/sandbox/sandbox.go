@@ -137,6 +137,7 @@ func (b *Box) Command(p Policy) (*Run, error) {
 	if p.Mode == FullAccess || b.status.Mechanism == None {
 		return &Run{Mode: p.Mode}, nil
 	}
+	b.Sweep()
 	layout := NewLayout(p)
 	layout.prepare()
 	run := &Run{Mode: p.Mode, Layout: layout, NoNetwork: p.Mode == ReadOnly || !p.Network}

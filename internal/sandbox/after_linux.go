@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"sync"
+)
+
+// follow lets a run say how it went. What it returns is called once the command
+// has ended, with why it was not run; "" when it was.
+func (b *Box) follow(run *Run, layout *Layout) (ended func(failure string)) {
+	absent := layout.absent()
+	b.strays.watch(absent)
+	var mu sync.Mutex
+	var why string
+	var undone []string
+	run.failure = func() string { mu.Lock(); defer mu.Unlock(); return why }
+	run.touched = func() []string { mu.Lock(); defer mu.Unlock(); return undone }
+	return func(failure string) {
+		mu.Lock()
+		defer mu.Unlock()
+		why, undone = failure, undo(absent)
+	}
+}
+
+// strays are the files that no repository has beside its configuration and that
+// were not there when its first command was confined. A process that a command
+// left running can make one long after the command's own end.
+type strays struct {
+	mu sync.Mutex
+	at map[string]struct{}
+}
+
+// maxStrays bounds how many are looked after.
+const maxStrays = 4096
+
+// watch looks after those of the paths that only a linked work tree may have. The
+// others can be the user's.
+func (s *strays) watch(absent []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, path := range absent {
+		if filepath.Base(path) != "commondir" || len(s.at) >= maxStrays {
+			continue
+		}
+		if s.at == nil {
+			s.at = map[string]struct{}{}
+		}
+		s.at[path] = struct{}{}
+	}
+}
+
+// Sweep takes away what processes that commands left running have put where they
+// may not write. It is done before each command, too; call it once the last of
+// those processes has ended.
+func (b *Box) Sweep() {
+	b.strays.mu.Lock()
+	defer b.strays.mu.Unlock()
+	for path := range b.strays.at {
+		undo([]string{path})
+	}
+}
