@@ -64,8 +64,13 @@ func (q *question) withdraw() ApprovalOutcome {
 
 // RequestApproval asks a person, or gives the answer to the same question if it
 // was put ahead. Listeners that ask by themselves ask here, so that a person is
-// asked once (specification 5.3). Without an approver it is [Unavailable].
+// asked once (specification 5.3). Without an approver it is [Unavailable]. About a call
+// that cannot run nobody is asked: the error says what is wrong with it.
 func (p *Pipeline) RequestApproval(ctx context.Context, req ApprovalRequest) (outcome ApprovalOutcome, err error) {
+	tool, _ := p.scopeOf(req.Execution.Agent()).Resolve(req.Execution.Name(), req.Execution.Nested())
+	if err := runnable(tool, req.Execution); err != nil {
+		return "", err
+	}
 	if v, ok := p.ahead.Load(req.Execution.Token()); ok {
 		q := v.(*question)
 		if q.reason == req.Reason && q.about == req.About {
@@ -113,6 +118,10 @@ func (p *Pipeline) foreseen(s *slot) (exec *registry.Execution, tool *registry.T
 	}
 	exec, err := p.reg.Begin(s.call.spec(s.args))
 	if err != nil {
+		p.reg.End(exec)
+		return nil, nil, Decision{}, false
+	}
+	if runnable(tool, exec) != nil {
 		p.reg.End(exec)
 		return nil, nil, Decision{}, false
 	}

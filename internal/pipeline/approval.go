@@ -62,6 +62,10 @@ func (pd *Pending) resolveAsk(d Decision) (r *Result, skipPost bool) {
 		// Nobody is asked about a call that is not wanted any more (rule R5.12).
 		return abortedBefore, false
 	}
+	tool, _ := pd.scope.Resolve(name, pd.exec.Nested())
+	if err := runnable(tool, pd.exec); err != nil {
+		return failed(err), false // nobody is asked about what cannot run
+	}
 	outcome, err := pd.requestApproval(d)
 	if err != nil {
 		return failed(err), true

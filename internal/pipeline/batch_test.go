@@ -211,6 +211,57 @@ func TestBatchContexts(t *testing.T) {
 	}
 }
 
+// Nobody is asked about a call that cannot run, whether a listener says that it
+// wants an answer, asks by itself, or the question could be put ahead.
+func TestNobodyIsAskedAboutWhatCannotRun(t *testing.T) {
+	for _, how := range []string{"decided", "asked by the listener", "ahead"} {
+		for _, c := range []struct{ name, args, code, text string }{
+			{"nothing", `{}`, pipeline.CodeUnknownTool, `Error: unknown tool "nothing"`},
+			{"tool", `{}`, pipeline.CodeInvalidArgs, `Error: invalid arguments: missing required property "path"`},
+			{"tool", `{"path":5}`, pipeline.CodeInvalidArgs, `Error: invalid arguments: "path" must be a string`},
+			{"tool", `not an object`, pipeline.CodeInvalidArgs, `Error: invalid arguments: "arguments" must be an object`},
+		} {
+			reg, err := registry.New(registry.Options{})
+			must(t, err)
+			asked := 0
+			p, err := pipeline.New(reg, pipeline.Options{Approver: approveFunc(func(pipeline.ApprovalRequest) { asked++ })})
+			must(t, err)
+			register(t, reg.Global(), noop("tool"))
+			_, err = p.OnPreExecute(reg.Global(), func(ctx context.Context, exec *registry.Execution, _ pipeline.PreNext) (pipeline.Decision, error) {
+				if how != "asked by the listener" {
+					return pipeline.Ask("why"), nil
+				}
+				if _, err := p.RequestApproval(ctx, pipeline.ApprovalRequest{Execution: exec, Reason: "why"}); err != nil {
+					return pipeline.Decision{}, err
+				}
+				return pipeline.Allow(), nil
+			})
+			must(t, err)
+			_, err = p.OnForesee(reg.Global(), func(*registry.Execution) pipeline.Decision { return pipeline.Ask("why") })
+			must(t, err)
+			call := oneCall
+			call.Name, call.RawArguments = c.name, c.args
+			call.Agent = agent{reg.Global().Child("a")}
+			calls := []pipeline.Call{call}
+			if how == "ahead" {
+				calls = append(calls, call)
+			}
+			sink := &recorder{}
+			_, err = p.RunBatch(context.Background(), calls, sink)
+			must(t, err)
+			for _, r := range sink.results {
+				if r.Text() != c.text {
+					t.Errorf("%s: %s %s: %q", how, c.name, c.args, r.Text())
+				}
+				wantCode(t, r, c.code)
+			}
+			if asked != 0 || len(sink.results) != len(calls) {
+				t.Errorf("%s: %s %s: asked %d times, %d results", how, c.name, c.args, asked, len(sink.results))
+			}
+		}
+	}
+}
+
 // What the approver gets is the call as it will run; its error and its panic
 // fail the call.
 func TestApprovalRequest(t *testing.T) {

@@ -136,13 +136,10 @@ func (pd *Pending) body(wrapped context.Context) *Result {
 		return pd.mint(abortedBefore) // rule R5.20
 	}
 	tool, _ := pd.scope.Resolve(pd.exec.Name(), pd.exec.Nested())
-	if tool == nil {
-		return pd.mint(failed(unknownTool(pd.exec.Name()))) // rule R5.23
+	if err := runnable(tool, pd.exec); err != nil {
+		return pd.mint(failed(err))
 	}
 	args := pd.exec.Arguments()
-	if wrong := tool.ValidateArgs(args); len(wrong) > 0 {
-		return pd.mint(failed(NewError("ToolArgsError", CodeInvalidArgs, "invalid arguments: "+strings.Join(wrong, "; "))))
-	}
 	pd.mu.Lock()
 	pd.invoked = true
 	pd.mu.Unlock()
@@ -162,6 +159,18 @@ func (pd *Pending) body(wrapped context.Context) *Result {
 		r = aborted(contexts) // rule R5.27
 	}
 	return pd.mint(r)
+}
+
+// runnable says why a call cannot run: there is no such tool (rule R5.23), or its
+// arguments do not fit.
+func runnable(tool *registry.Tool, exec *registry.Execution) error {
+	if tool == nil {
+		return unknownTool(exec.Name())
+	}
+	if wrong := tool.ValidateArgs(exec.Arguments()); len(wrong) > 0 {
+		return NewError("ToolArgsError", CodeInvalidArgs, "invalid arguments: "+strings.Join(wrong, "; "))
+	}
+	return nil
 }
 
 func (pd *Pending) enter() bool {
