@@ -12,7 +12,7 @@ import (
 // registerWeb adds the tools that reach the network. web_search is there when a
 // service is configured.
 func (a *app) registerWeb(global *registry.Scope) error {
-	o := web.Options{UserAgent: "dsh-acp/" + versionString()}
+	o := web.Options{UserAgent: "dsh-acp/" + versionString(), Follow: a.mayFollow}
 	var err error
 	if o.Allow, err = web.ParseAllow(a.cfg.Web.AllowPrivate); err != nil {
 		return fmt.Errorf("web.allow_private: %w", err)
@@ -22,6 +22,12 @@ func (a *app) registerWeb(global *registry.Scope) error {
 	}
 	a.web, err = web.Register(global, o)
 	return err
+}
+
+// mayFollow asks the policy of the session whose call it is about a redirect.
+func (a *app) mayFollow(exec *registry.Execution, to string) bool {
+	s := a.sessionOf(exec)
+	return s == nil || s.policy.MayFollow(exec, to) // no session, no policy
 }
 
 // searcher is the configured search service; nil when there is none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/pipeline"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 )
@@ -38,6 +39,16 @@ func (p *Policy) revisable(d pipeline.Decision, exec *registry.Execution, as jud
 		}
 		return now
 	})
+}
+
+// MayFollow says whether a call that was let through may go on to another URL: one
+// that needs no approval, or no other than the call did.
+func (p *Policy) MayFollow(exec *registry.Execution, to string) bool {
+	c := callOf(exec)
+	was := p.DecideCall(c)
+	c.Arguments = c.Arguments.With(p.tool(c.Tool).Argument, jsonvalue.String(to))
+	now := p.DecideCall(c)
+	return now.IsAllow() || now.IsAsk() && was.IsAsk() && now.Reason() == was.Reason()
 }
 
 // denial is what the model reads of a remembered rejection.

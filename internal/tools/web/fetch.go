@@ -81,7 +81,7 @@ func (w *Web) fetch(ctx context.Context, args jsonvalue.Value, run registry.Run)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, Timeout, errTimeout)
 	defer cancel()
-	p, keep, err := w.get(ctx, u)
+	p, keep, err := w.get(ctx, u, func(to string) bool { return w.opt.Follow == nil || w.opt.Follow(run.Execution(), to) })
 	switch {
 	case context.Cause(ctx) == errTimeout && err != nil:
 		return jsonvalue.Value{}, errTimeout
@@ -96,9 +96,9 @@ func (w *Web) fetch(ctx context.Context, args jsonvalue.Value, run registry.Run)
 	return p.value(0), nil
 }
 
-// get follows the redirects of one origin. keep says whether the answer may be
-// given again.
-func (w *Web) get(ctx context.Context, u *url.URL) (p *page, keep bool, err error) {
+// get follows the redirects of one origin, as far as may says so. keep says whether
+// the answer may be given again.
+func (w *Web) get(ctx context.Context, u *url.URL, may func(to string) bool) (p *page, keep bool, err error) {
 	var from []string
 	for hop := 0; ; hop++ {
 		resp, err := w.request(ctx, u)
@@ -119,6 +119,9 @@ func (w *Web) get(ctx context.Context, u *url.URL) (p *page, keep bool, err erro
 		_ = resp.Body.Close()
 		if err != nil {
 			return nil, false, err
+		}
+		if !may(to.String()) {
+			return nil, false, fmt.Errorf("the redirect to %s is not followed: the permission rules judge it differently; retry against that URL directly", to)
 		}
 		if hop == maxRedirects {
 			return nil, false, fmt.Errorf("exceeded the maximum of %d redirects", maxRedirects)

@@ -52,6 +52,9 @@ type Options struct {
 	UserAgent string
 	// Resolver looks names up; nil means the system's.
 	Resolver Resolver
+	// Follow, if set, says whether a call may go on to the URL that its answer
+	// leads to, of the same origin: a rule may be about the path.
+	Follow func(exec *registry.Execution, to string) bool
 	// Proxy says which proxy serves a URL; nil means what the environment says.
 	Proxy func(*url.URL) (*url.URL, error)
 }
