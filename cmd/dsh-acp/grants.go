@@ -67,7 +67,7 @@ func (a *app) grantsOf(cfg *config.Config, log *session.Log) *policy.Grants {
 			return err
 		},
 	})
-	for _, ev := range log.Events() {
+	for _, ev := range log.Kept() {
 		if ev.Seq < int64(log.Header().SeedLength) {
 			continue // answered in the session that this one was made from
 		}

@@ -55,7 +55,7 @@ func (a *app) keepJobs(log *session.Log, cfg *agent.Config) {
 	}
 	id := log.Header().ID
 	a.jobs.Restore(id, func(yield func(jobs.LogEvent) bool) {
-		for _, ev := range log.Events() {
+		for _, ev := range log.Kept() {
 			if !yield(jobs.LogEvent{Type: ev.Type, Time: ev.Time, Data: ev.Data}) {
 				return
 			}

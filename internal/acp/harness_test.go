@@ -59,11 +59,15 @@ type backend struct {
 	params    SessionParams
 	commands  []model.Command
 	catalogue *agent.Catalogue
+	before    []session.Draft // what the log of a session begins with
 }
 
 func (b *backend) OpenSession(_ context.Context, p SessionParams) (*agent.Session, error) {
 	log := session.NewMemory(session.Header{Cwd: p.Cwd}, session.Options{})
 	b.params = p
+	if _, err := log.AppendAll(b.before); err != nil {
+		return nil, err
+	}
 	if b.opened != nil {
 		b.opened(p)
 	}

@@ -92,7 +92,12 @@ func newLiveSession(srv *Server, a *agent.Session, caps protocol.ClientCapabilit
 		proj:      cards.NewProjector(agent.ScopePresenters{Scope: a.Scope()}, opt),
 	}
 	l.live = newOutputs(&l.projMu, l.proj, l.trySend)
-	a.Log().Subscribe(l.show)
+	l.projMu.Lock() // until it knows what came before
+	defer l.projMu.Unlock()
+	before, _ := a.Log().SubscribeFrom(l.show)
+	for _, ev := range before {
+		l.proj.Remember(agent.CardEvent(ev))
+	}
 	a.WatchOutput(l.live.write)
 	a.WatchSteering(l.takeSteering)
 	return l

@@ -21,7 +21,7 @@ type Severity = protocol.Severity
 // Notifier tells the person something that is no part of the conversation, such
 // as a server that could not be started. It may be called at any time from any
 // goroutine, inside a turn or not, and never blocks. A notice is not history: a
-// client that shows none, or is not there, never learns of it; the log of the
+// client that shows none, does not keep up or is not there never learns of it; the log of the
 // program always does.
 type Notifier interface {
 	// Notice tells it. The title stands alone, in plain text; the description may
@@ -58,7 +58,7 @@ func (n *notices) Notice(severity Severity, title, description string) {
 			n.early = append(n.early, note)
 		}
 	case n.shown:
-		n.server.update(n.session, note)
+		n.server.tryUpdate(n.session, note)
 	}
 }
 

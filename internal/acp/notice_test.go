@@ -3,6 +3,9 @@ package acp
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
 )
 
 func TestNoticesGoToClientsThatShowThem(t *testing.T) {
@@ -29,6 +32,30 @@ func TestNoticesGoToClientsThatShowThem(t *testing.T) {
 			t.Fatal("a notice came before the session was known")
 		}
 	}
+}
+
+// Whoever tells something does not wait for a client that does not read.
+func TestNoticesDoNotWaitForTheClient(t *testing.T) {
+	h := newHarness(t, `{"session":{"notices":{}}}`)
+	h.open()
+	h.mu.Lock() // which the client needs to take what it reads
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		for range 3 * wire.DefaultQueueFrames {
+			h.backend.params.Notifier.Notice(SeverityInfo, "again", "")
+		}
+	}()
+	select {
+	case <-told:
+		h.mu.Unlock()
+	case <-time.After(10 * time.Second):
+		h.mu.Unlock()
+		t.Error("a notice waits for the client")
+		<-told
+	}
+	h.backend.params.Notifier.Notice(SeverityInfo, "again", "")
+	h.wait("a notice", func() bool { return len(h.updatesLocked("notice")) > 0 })
 }
 
 func TestNoticesAreOnlyLoggedForOtherClients(t *testing.T) {

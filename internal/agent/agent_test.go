@@ -81,7 +81,10 @@ type world struct {
 
 func newWorld(t *testing.T, cfg agent.Config, answers ...answer) *world {
 	t.Helper()
-	w := &world{model: &scripted{answers: answers}, log: session.NewMemory(session.Header{Cwd: "/work"}, session.Options{})}
+	w := &world{model: &scripted{answers: answers}, log: cfg.Log}
+	if w.log == nil {
+		w.log = session.NewMemory(session.Header{Cwd: "/work"}, session.Options{})
+	}
 	var err error
 	if w.reg, err = registry.New(registry.Options{}); err != nil {
 		t.Fatal(err)

@@ -90,7 +90,7 @@ func (s *Session) refusePrompt(ctx context.Context, prompt []content.Block, v Pr
 // StoppedPrompt says whether a listener stopped the last prompt, and why. It is
 // for the goroutine that runs the turns.
 func (s *Session) StoppedPrompt() (reason string, stopped bool) {
-	events := s.cfg.Log.Events()
+	events := s.cfg.Log.Kept()
 	if len(events) == 0 || events[len(events)-1].Type != session.TypeTurnEnd {
 		return "", false
 	}

@@ -3,6 +3,8 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -64,6 +66,38 @@ func TestAListenerJudgesThePrompt(t *testing.T) {
 				t.Errorf("the model was asked: %v", asked)
 			}
 		})
+	}
+}
+
+// A turn looks at what is in memory: its log's file may be long.
+func TestATurnDoesNotReadItsLog(t *testing.T) {
+	var logged strings.Builder
+	store := session.NewStore(t.TempDir(), session.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	log, err := store.Create(session.Header{Cwd: "/work"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if _, err := log.Append(session.Draft{Type: session.TypeAssistantChunk}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := newWorld(t, agent.Config{Log: log, Listeners: []agent.Listener{{
+		PromptSubmit: func(context.Context, int64, []content.Block) (agent.PromptVerdict, error) {
+			return agent.PromptVerdict{Block: true, Reason: "no"}, nil
+		},
+	}}})
+	if stop := w.prompt(t, "do it"); stop != agent.Cancelled {
+		t.Error(stop)
+	}
+	if err := os.Remove(log.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if why, stopped := w.s.StoppedPrompt(); why != "no" || !stopped {
+		t.Errorf("%q, %v", why, stopped)
+	}
+	if logged.Len() > 0 {
+		t.Errorf("the file was read: %s", &logged)
 	}
 }
 

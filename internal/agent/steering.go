@@ -29,8 +29,17 @@ func (s *Session) steer(ctx context.Context) (more bool, err error) {
 	if take == nil || ctx.Err() != nil {
 		return false, nil
 	}
-	for _, m := range (*take)() {
+	waiting := (*take)()
+	defer func() {
+		// Where the turn fails, those that are left end with it.
+		for _, m := range waiting {
+			m.Taken(true)
+		}
+	}()
+	for len(waiting) > 0 {
+		m := waiting[0]
 		v, failure := s.promptSubmitted(ctx, m.Content)
+		waiting = waiting[1:]
 		if failure != nil || v.Block || ctx.Err() != nil {
 			reason := v.Reason
 			switch {

@@ -61,6 +61,41 @@ func TestSteeringIsJudged(t *testing.T) {
 	}
 }
 
+// However a turn fails, each message that was handed to it is told of.
+func TestSteeringIsToldOfWhenTheTurnFails(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		var w *world
+		judge := agent.Listener{PromptSubmit: func(_ context.Context, _ int64, prompt []content.Block) (agent.PromptVerdict, error) {
+			if content.JoinText(prompt) != "go" {
+				if panics {
+					panic("out of order")
+				}
+				_ = w.log.Close()
+			}
+			return agent.PromptVerdict{Block: content.JoinText(prompt) == "bad"}, nil
+		}}
+		for _, first := range []string{"bad", "good"} {
+			w = newWorld(t, agent.Config{Listeners: []agent.Listener{judge}}, callsTools(model.FinishToolCalls, "c1", "echo", `{}`), says("done"))
+			told := map[string]int{}
+			w.s.WatchSteering(func() (out []agent.Steering) {
+				for _, text := range []string{first, "second", "third"} {
+					out = append(out, agent.Steering{Content: []content.Block{content.Text(text)}, Taken: func(bool) { told[text]++ }})
+				}
+				return out
+			})
+			func() {
+				defer func() { _ = recover() }()
+				if _, err := w.s.Prompt(t.Context(), []content.Block{content.Text("go")}); err == nil {
+					t.Error("the turn did not fail")
+				}
+			}()
+			if len(told) != 3 || told[first] != 1 || told["second"] != 1 || told["third"] != 1 {
+				t.Errorf("panics %v, first %s: told of %v", panics, first, told)
+			}
+		}
+	}
+}
+
 func TestSteeringDoesNotOutlastTheLimit(t *testing.T) {
 	w := newWorld(t, agent.Config{MaxSteps: 1}, says("done"))
 	asked := 0

@@ -170,6 +170,16 @@ func (p *Projector) Project(ev Event) []Update {
 	return nil
 }
 
+// Remember takes in what an earlier event says about later ones and shows
+// nothing. It is for a projection that begins in the middle of a log, so that it
+// shows what one from the beginning would.
+func (p *Projector) Remember(ev Event) {
+	switch ev.Type {
+	case "turn/start", "step/start", "mcp/tools":
+		p.Project(ev)
+	}
+}
+
 // Finish closes what a log left open: calls without a result, and a compaction
 // without an end, are shown failed.
 // It is for logs that end mid-call and are shown without being repaired.
