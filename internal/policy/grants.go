@@ -312,7 +312,7 @@ func keyLabel(key string) string {
 func (s subject) keys(tool string) (keys []string, ok bool) {
 	switch s.kind {
 	case Shell:
-		if s.line == nil || len(s.line.Unsure) > 0 || len(s.line.Commands) == 0 {
+		if s.line == nil || s.elsewhere != "" || len(s.line.Unsure) > 0 || len(s.line.Commands) == 0 {
 			return nil, false
 		}
 		for _, c := range s.line.Commands {
@@ -437,7 +437,7 @@ func (p *Policy) GrantForCall(c Call) (Grant, bool) {
 // nil when no grant can.
 func (p *Policy) missing(s subject, c Call) []string {
 	var missing []string
-	if s.kind == Shell && s.line != nil {
+	if s.kind == Shell && s.line != nil && s.elsewhere == "" {
 		// Commands that a rule allows already need no grant, and may be ones
 		// that cannot have one, such as a redirection that a rule spells out.
 		missing = p.missingKeys(s, c.Tool)

@@ -252,6 +252,9 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 
 func (p *Policy) decideAbout(s subject, c Call, granted func(key string) bool) pipeline.Decision {
 	tool := p.tool(c.Tool)
+	if s.elsewhere != "" {
+		granted = func(string) bool { return false }
+	}
 	if x, ok := p.grants.rejected(func() []string { return s.rejectable(c.Tool) }); ok {
 		return pipeline.Deny(x.denial())
 	}
@@ -353,6 +356,9 @@ func byPreset(preset Preset, described Tool, s subject, tool string, granted fun
 	case Edit:
 		return pipeline.Ask(fmt.Sprintf("%s changes files (preset %s)", tool, preset))
 	case Execute:
+		if s.elsewhere != "" {
+			return pipeline.Ask(fmt.Sprintf("%s runs a command in %s, outside of the workspace (preset %s)", tool, s.elsewhere, preset))
+		}
 		if s.line != nil && len(s.line.Unsure) > 0 {
 			return pipeline.Ask(fmt.Sprintf("%s runs a command (preset %s): %s", tool, preset, strings.Join(s.line.Unsure, "; ")))
 		}

@@ -19,9 +19,13 @@ type subject struct {
 	kind     Subject
 	line     *shell.Line // of Shell; nil when the argument is no text
 	text     string      // of Shell: what line was parsed from
-	paths    []target    // of Path: the path as given, and where symbolic links lead
-	texts    []string    // of NoSubject
-	site     *site       // of URL; nil when the argument is no web address
+	// elsewhere is the folder that a command is to run in, where that lies outside
+	// of the workspace. The same words mean other files there, so nothing that was
+	// allowed by them counts.
+	elsewhere string
+	paths     []target // of Path: the path as given, and where symbolic links lead
+	texts     []string // of NoSubject
+	site      *site    // of URL; nil when the argument is no web address
 }
 
 // target is a path with the folders of the workspace it is seen from. All are
@@ -39,6 +43,7 @@ func subjectOf(t Tool, c Call) subject {
 		if text, ok := c.Arguments.Get(t.Argument).Str(); ok {
 			s.line, s.text = shell.Parse(text), text
 		}
+		s.elsewhere = outside(c.Arguments.GetString(t.Dir), c)
 	case Path:
 		path, ok := c.Arguments.Get(t.Argument).Str()
 		if !ok || path == "" {
@@ -53,6 +58,24 @@ func subjectOf(t Tool, c Call) subject {
 		}
 	}
 	return s
+}
+
+// outside is a folder if it lies outside of the workspace, by its name or by where
+// that leads; "" otherwise.
+func outside(dir string, c Call) string {
+	if dir == "" {
+		return ""
+	}
+	seen := targets(dir, c)
+	for _, t := range seen {
+		if _, ok := t.inside(); !ok {
+			return t.abs
+		}
+	}
+	if len(seen) == 0 {
+		return dir
+	}
+	return ""
 }
 
 func targets(path string, c Call) []target {
@@ -190,7 +213,7 @@ func (s subject) judge(rules []compiled, tool string, granted func(string) bool)
 		}
 	}
 	if s.kind == Shell && s.line != nil {
-		return judgeLine(s.line, mine, granted)
+		return judgeLine(s.line, mine, granted, s.elsewhere != "")
 	}
 	for _, r := range mine {
 		what, ok := s.hit(r)
@@ -242,8 +265,9 @@ func (s subject) hit(r compiled) (what string, ok bool) {
 }
 
 // judgeLine judges every simple command of a line: one denial denies the line,
-// and only when each command is allowed is the line.
-func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) verdict {
+// and only when each command is allowed is the line. elsewhere says that it runs
+// where only a rule for the whole tool allows it.
+func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool, elsewhere bool) verdict {
 	var asks, unclear *verdict
 	covered, whole, rest := true, true, false
 	for _, c := range line.Commands {
@@ -325,7 +349,7 @@ func judgeLine(line *shell.Line, rules []compiled, granted func(string) bool) ve
 	case asks != nil:
 		asks.rest = rest
 		return *asks
-	case covered && (whole || len(line.Unsure) == 0):
+	case covered && (whole || len(line.Unsure) == 0 && !elsewhere):
 		return verdict{answer: answerAllow}
 	}
 	return verdict{}

@@ -42,6 +42,7 @@ type Tool struct {
 	Class    Class
 	Subject  Subject
 	Argument string // the argument that Subject speaks of
+	Dir      string // the argument that says in which folder a command runs; "" when there is none
 
 	// Remote names a tool of class Other that belongs to somebody else, such as
 	// "read_file of the MCP server files"; "" otherwise.
@@ -75,7 +76,7 @@ func (t Tool) question(preset Preset) string {
 func FirstParty() map[string]Tool {
 	neutral := Tool{Class: Neutral}
 	return map[string]Tool{
-		"bash":  {Class: Execute, Subject: Shell, Argument: "command"},
+		"bash":  {Class: Execute, Subject: Shell, Argument: "command", Dir: "workdir"},
 		"read":  {Class: Read, Subject: Path, Argument: "file_path"},
 		"write": {Class: Edit, Subject: Path, Argument: "file_path"},
 		"edit":  {Class: Edit, Subject: Path, Argument: "file_path"},
