@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
@@ -101,9 +100,7 @@ func (s *Server) handleSetTitle(_ context.Context, req *wire.Request) {
 
 // cleanTitle makes one line of a title and bounds it.
 func cleanTitle(title string) string {
-	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError
-	}), " ")
+	title = agent.PlainLine(title)
 	if len(title) > maxTitle {
 		cut := maxTitle
 		for !utf8.RuneStart(title[cut]) {

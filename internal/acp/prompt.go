@@ -60,6 +60,9 @@ func readPrompt(blocks []protocol.ContentBlock, images imageSupport) (promptPart
 	for i, block := range blocks {
 		at := fmt.Sprintf("prompt[%d]", i)
 		asSent, err := sentBlock(block)
+		if verr := block.Validate(); verr != nil {
+			err = verr // without what the encoder says around it
+		}
 		if err != nil {
 			return promptParts{}, protocol.InvalidParams(at, err.Error())
 		}
@@ -214,13 +217,17 @@ func (r *promptReader) image(at string, b protocol.ContentBlock, data []byte, se
 	if r.count++; r.count > maxPromptImage {
 		return protocol.InvalidParams(at, fmt.Sprintf("a prompt may have at most %d images", maxPromptImage))
 	}
-	if kind != b.MimeType || sent.Type() == "" {
-		sent, _ = sentBlock(protocol.ImageBlock(b.Data, kind)) // two texts always encode
+	// Some encoders break the lines of base64, which servers of models refuse.
+	oneLine := lineEnds.Replace(b.Data)
+	if kind != b.MimeType || sent.Type() == "" || len(oneLine) != len(b.Data) {
+		sent, _ = sentBlock(protocol.ImageBlock(oneLine, kind)) // two texts always encode
 	}
 	r.flush()
 	r.parts.model = append(r.parts.model, sent)
 	return nil
 }
+
+var lineEnds = strings.NewReplacer("\r", "", "\n", "")
 
 // decode reads base64 and keeps count of it.
 func (r *promptReader) decode(at, text string) ([]byte, *protocol.Error) {

@@ -118,6 +118,7 @@ func TestRefusedPrompts(t *testing.T) {
 		{"no image", `[` + image(b64("BM bitmap"), "image/bmp") + `]`, takesImages, "prompt[0].data", "send PNG, JPEG, GIF or WebP (this is called image/bmp)"},
 		{"a large image", `[` + image(big, "image/png") + `]`, takesImages, "prompt[0].data", "the image is too large: 5242899 bytes, and at most 5242880 are taken"},
 		{"many images", `[` + many + `]`, takesImages, "prompt[20].data", "at most 20 images"},
+		{"a link to nowhere", `[{"type":"resource_link","uri":"","name":"n"}]`, takesImages, "prompt[0]", "Invalid params: prompt[0]: uri is empty"},
 		{"a bad blob", `[{"type":"resource","resource":{"uri":"x:1","blob":"*"}}]`, takesImages, "prompt[0].resource.blob", "is not base64"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,4 +165,23 @@ func FuzzReadPrompt(f *testing.F) {
 			t.Error("an empty prompt was taken")
 		}
 	})
+}
+
+// Line breaks in base64 do not reach the model's server, which would refuse them.
+func TestImagesInLinesAreJoined(t *testing.T) {
+	one := b64(pngHead)
+	for name, data := range map[string]string{"as it is": one, "lines": one[:9] + "\\n" + one[9:], "CRLF": one[:4] + "\\r\\n" + one[4:] + "\\r\\n"} {
+		for kind, block := range map[string]string{
+			"image":    `{"type":"image","data":"` + data + `","mimeType":"image/png"}`,
+			"resource": `{"type":"resource","resource":{"uri":"file:///x.png","mimeType":"image/png","blob":"` + data + `"}}`,
+		} {
+			p, perr := readPrompt(blocksOf(t, `[`+block+`]`), takesImages)
+			if perr != nil {
+				t.Fatalf("%s, %s: %v", name, kind, perr)
+			}
+			if got := p.model[len(p.model)-1].Value().GetString("data"); got != one {
+				t.Errorf("%s, %s: %q", name, kind, got)
+			}
+		}
+	}
 }

@@ -27,7 +27,22 @@ var escapeSequence = sync.OnceValue(func() *regexp.Regexp {
 // sequences, control and direction characters go, white space collapses, then
 // the first words that fit into 40 bytes of UTF-8 stay.
 func titleFrom(prompt string) string {
-	s := escapeSequence().ReplaceAllString(prompt, "")
+	words := strings.Fields(PlainLine(prompt))
+	s := strings.Join(words[:min(len(words), titleWords)], " ")
+	if len(s) > titleBytes {
+		cut := titleBytes
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	return strings.TrimRight(s, " ")
+}
+
+// PlainLine makes one line of a text that is shown in a list: escape sequences,
+// control and direction characters go, white space collapses.
+func PlainLine(text string) string {
+	s := escapeSequence().ReplaceAllString(text, "")
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -37,16 +52,7 @@ func titleFrom(prompt string) string {
 		}
 		return r
 	}, s)
-	words := strings.Fields(s)
-	s = strings.Join(words[:min(len(words), titleWords)], " ")
-	if len(s) > titleBytes {
-		cut := titleBytes
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut]
-	}
-	return strings.TrimRight(s, " ")
+	return strings.Join(strings.Fields(s), " ")
 }
 
 // isDirectionMark reports the characters that reorder text on a screen.

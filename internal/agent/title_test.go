@@ -36,3 +36,18 @@ func TestATitleIsShortAndClean(t *testing.T) {
 		}
 	})
 }
+
+func TestPlainLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                              "",
+		"  \n ":                         "",
+		"a\nb\x1b[31mred\x1b[0m\u202e!": "a bred!",
+		"a\tb\x00c \u2066d":             "a bc d",
+		"one two three four five six":   "one two three four five six",
+		"bad \xff byte":                 "bad byte",
+	} {
+		if got := PlainLine(in); got != want {
+			t.Errorf("PlainLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -76,6 +76,7 @@ type openCall struct {
 	preview  string    // the live output that is shown below the rest
 	parent   string    // the id of the call that made this one; "" for the model's own
 	files    []File    // where the whole of a shortened result is
+	printed  string    // what a cancelled command had printed
 }
 
 // NewProjector starts a projection.
@@ -142,6 +143,10 @@ func (p *Projector) Project(ev Event) []Update {
 	case "tool/spill":
 		if c, open := p.calls[d.GetString("callId")]; open && d.GetString("path") != "" {
 			c.files = append(c.files, File{Path: d.GetString("path"), Name: "full result"})
+		}
+	case "tool/printed":
+		if c, open := p.calls[d.GetString("callId")]; open {
+			c.printed = d.GetString("output")
 		}
 	case "job/start":
 		return p.jobStart(d)

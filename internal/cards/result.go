@@ -46,6 +46,11 @@ func (p *Projector) end(id string, open *openCall, in ResultInput) ToolUpdate {
 	if view == nil {
 		view = &Result{Card: Generic}
 	}
+	if view.Card == Terminal && in.IsError && open.printed != "" {
+		shown := *view
+		shown.Output = open.printed + ownLine(open.printed, view.Output)
+		view = &shown
+	}
 	p.applyResult(&u, open, view, in)
 	u.link(open, append(view.Files, open.files...))
 	return u

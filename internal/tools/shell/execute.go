@@ -83,14 +83,19 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 	if req.background {
 		return s.background(ctx, run, req, cmd)
 	}
+	var shown printed
 	out, err := s.opts.Supervisor.Run(ctx, cmd, proc.RunOptions{
 		Timeout:   req.timeout,
 		SpillDir:  s.spillDir(exec),
 		SpillName: "bash",
-		OnOutput:  func(_ proc.Stream, chunk []byte) { run.Output(chunk) },
+		OnOutput: func(_ proc.Stream, chunk []byte) {
+			shown.write(chunk)
+			run.Output(chunk)
+		},
 	})
 	switch {
 	case ctx.Err() != nil || out.Aborted:
+		shown.record(exec)
 		return jsonvalue.Value{}, errAborted
 	case err != nil:
 		return jsonvalue.Value{}, err
