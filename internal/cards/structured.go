@@ -52,8 +52,12 @@ func searchText(s *SearchResult) string {
 			shown++
 		}
 	}
-	for _, path := range s.Paths {
-		b.WriteString(path + "\n")
+	for i, path := range s.Paths {
+		b.WriteString(path)
+		if i < len(s.Counts) {
+			fmt.Fprintf(&b, ": %d", s.Counts[i])
+		}
+		b.WriteByte('\n')
 		shown++
 	}
 	if shown == 0 {
@@ -61,6 +65,9 @@ func searchText(s *SearchResult) string {
 	}
 	if s.Truncated {
 		fmt.Fprintf(&b, "\n(showing %d of %d)\n", shown, s.Total)
+	}
+	if s.Note != "" {
+		b.WriteString("\n" + s.Note + "\n")
 	}
 	return b.String()
 }
@@ -116,6 +123,13 @@ func searchCard(s *SearchResult) jsonvalue.Value {
 			paths[i] = jsonvalue.String(p)
 		}
 		m = append(m, jsonvalue.Member{Key: "shape", Value: jsonvalue.String("paths")}, jsonvalue.Member{Key: "paths", Value: jsonvalue.Array(paths...)})
+		if s.Counts != nil {
+			counts := make([]jsonvalue.Value, len(s.Counts))
+			for i, n := range s.Counts {
+				counts[i] = jsonvalue.Int(int64(n))
+			}
+			m = append(m, jsonvalue.Member{Key: "counts", Value: jsonvalue.Array(counts...)})
+		}
 	} else {
 		files := make([]jsonvalue.Value, len(s.Files))
 		for i, f := range s.Files {
@@ -132,6 +146,9 @@ func searchCard(s *SearchResult) jsonvalue.Value {
 		m = append(m, jsonvalue.Member{Key: "shape", Value: jsonvalue.String("matches")}, jsonvalue.Member{Key: "files", Value: jsonvalue.Array(files...)})
 	}
 	m = append(m, jsonvalue.Member{Key: "truncated", Value: jsonvalue.Bool(s.Truncated)}, jsonvalue.Member{Key: "total", Value: jsonvalue.Int(int64(s.Total))})
+	if s.Note != "" {
+		m = append(m, jsonvalue.Member{Key: "note", Value: jsonvalue.String(s.Note)})
+	}
 	return jsonvalue.Object(m...)
 }
 

@@ -112,8 +112,10 @@ type ResultInput struct {
 type SearchResult struct {
 	Files     []SearchFile
 	Paths     []string
+	Counts    []int // matching lines of each of Paths; nil when they are not counted
 	Truncated bool
 	Total     int
+	Note      string // what was not searched; "" when everything was
 }
 
 // SearchFile is one file of a search card with its matching lines.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,38 @@ func TestGrepCardBudget(t *testing.T) {
 	s = f.ok("grep", args{"pattern": "x", "output_mode": "files_with_matches", "limit": 3}).card.Search
 	if s.Total != 11 || len(s.Paths) != 11 || s.Truncated {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What the text says of files that were not searched, the card says too, in every
+// mode; and where lines are counted, it has the counts.
+func TestGrepCardIsAsHonestAsItsText(t *testing.T) {
+	f := setup(t)
+	f.put("d/binary", "needle\x00\n")
+	f.put("d/long", strings.Repeat("x", 2<<20)+"needle\n")
+	f.put("d/a", "needle\nneedle\n")
+	f.put("d/b", "needle\n")
+	for _, path := range []string{"d/binary", "d/long", "d/a", "d"} {
+		for _, mode := range []string{"content", "files_with_matches", "count"} {
+			r := f.ok("grep", args{"pattern": "needle", "path": path, "output_mode": mode})
+			note := r.card.Search.Note
+			if incomplete := strings.Contains(r.text, "Not or not wholly searched"); incomplete != (note != "") || !strings.HasSuffix(r.text, note) {
+				t.Errorf("%s, %s: the card says %q, the text %q", path, mode, note, r.text)
+			}
+			if path != "d" && path != "d/a" && note == "" {
+				t.Errorf("%s, %s: %q", path, mode, r.text)
+			}
+			var counts []int
+			switch {
+			case mode == "count" && path == "d":
+				counts = []int{2, 1}
+			case mode == "count" && path == "d/a":
+				counts = []int{2}
+			}
+			if !slices.Equal(r.card.Search.Counts, counts) {
+				t.Errorf("%s, %s: counts %v", path, mode, r.card.Search.Counts)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"strings"
+
 	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
@@ -29,7 +31,7 @@ func presentCall(verb string, args jsonvalue.Value) *cards.Call {
 func globMeta(_, value jsonvalue.Value) (jsonvalue.Value, error) {
 	paths := value.Get("paths")
 	total, _ := value.Get("total").Int64()
-	return pathsMeta(paths.Len(), func(i int) jsonvalue.Value { return paths.At(i) }, int(total), shownPaths), nil
+	return noted(pathsMeta(paths.Len(), func(i int) jsonvalue.Value { return paths.At(i) }, int(total), shownPaths), value), nil
 }
 
 // pathsMeta keeps as many paths as the budget has room for, one at least.
@@ -55,11 +57,35 @@ func searchMeta(shape, key string, list []jsonvalue.Value, total int, truncated 
 	)
 }
 
+// noted adds what was not searched, without which a card would look complete.
+func noted(meta, value jsonvalue.Value) jsonvalue.Value {
+	if note := strings.TrimSpace(renderSkipped(value)); note != "" {
+		return meta.With("note", jsonvalue.String(note))
+	}
+	return meta
+}
+
+// counted adds the number of matching lines of each path that the meta kept.
+func counted(meta, files jsonvalue.Value) jsonvalue.Value {
+	counts := make([]jsonvalue.Value, meta.Get("paths").Len())
+	for i := range counts {
+		counts[i] = files.At(i).Get("count")
+		if _, ok := counts[i].Int64(); !ok {
+			return meta
+		}
+	}
+	return meta.With("counts", jsonvalue.Array(counts...))
+}
+
 func grepMeta(args, value jsonvalue.Value) (jsonvalue.Value, error) {
 	if mode := args.GetString("output_mode"); mode == modeFiles || mode == modeCount {
 		files := value.Get("files")
 		total, _ := value.Get("totalFiles").Int64()
-		return pathsMeta(files.Len(), func(i int) jsonvalue.Value { return files.At(i).Get("path") }, int(total), maxLimit), nil
+		meta := pathsMeta(files.Len(), func(i int) jsonvalue.Value { return files.At(i).Get("path") }, int(total), maxLimit)
+		if mode == modeCount {
+			meta = counted(meta, files)
+		}
+		return noted(meta, value), nil
 	}
 	total, _ := value.Get("total").Int64()
 	var files, lines []jsonvalue.Value
@@ -89,7 +115,7 @@ func grepMeta(args, value jsonvalue.Value) (jsonvalue.Value, error) {
 			break
 		}
 	}
-	return searchMeta("matches", "files", files, int(total), int64(kept) < total), nil
+	return noted(searchMeta("matches", "files", files, int(total), int64(kept) < total), value), nil
 }
 
 // presentResult shows what was found. Without meta that makes sense, or when the
@@ -100,7 +126,7 @@ func presentResult(_ jsonvalue.Value, r cards.ResultInput) *cards.Result {
 	if r.IsError || !ok || !isBool {
 		return nil
 	}
-	s := &cards.SearchResult{Truncated: truncated, Total: int(total)}
+	s := &cards.SearchResult{Truncated: truncated, Total: int(total), Note: r.Meta.GetString("note")}
 	switch r.Meta.GetString("shape") {
 	case "paths":
 		s.Paths = []string{}
@@ -110,6 +136,10 @@ func presentResult(_ jsonvalue.Value, r cards.ResultInput) *cards.Result {
 				return nil
 			}
 			s.Paths = append(s.Paths, path)
+		}
+		for _, c := range r.Meta.Get("counts").Elements() {
+			n, _ := c.Int64()
+			s.Counts = append(s.Counts, int(n))
 		}
 	case "matches":
 		for _, f := range r.Meta.Get("files").Elements() {
