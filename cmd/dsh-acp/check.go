@@ -18,9 +18,9 @@ import (
 
 const checkUsage = `usage: dsh-acp check [flags]
 
-Says what is configured and whether it works: the configuration files, the model
-and its key, where sessions are kept, the shell, and how commands and programs are
-confined. What does not work comes with a remedy, and makes the exit code 1.
+Says what is configured for the current folder and whether it works: the
+configuration files, the model and its key, where sessions are kept, the shell, how
+commands and programs are confined, hooks, MCP servers and web search. What does not work comes with a remedy, and makes the exit code 1.
 `
 
 // checkTimeout bounds the question to the model's server.
@@ -53,8 +53,16 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
 	cfg, err := config.Load(f.options)
 	if err != nil {
+		return err
+	}
+	// What a session in this folder would have, its own restrictions included.
+	if cfg, err = cfg.ForWorkspace(cwd); err != nil {
 		return err
 	}
 	app, err := newApp(cfg, slog.New(slog.DiscardHandler))
@@ -75,6 +83,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	}
 	app.checkSandbox(r)
 	app.checkCodeMode(r)
+	checkHooks(r, cfg, cwd)
 	app.checkMCP(ctx, r)
 	app.checkWeb(ctx, r)
 	if r.failed {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
@@ -131,16 +132,18 @@ func runHooks(_ context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	cwd, err := filepath.Abs(f.Arg(0))
+	cwd, err := folder(f.Arg(0))
 	if err != nil {
 		return err
 	}
+	shown := false
 	for _, n := range namedHooks(cfg) {
 		file, err := hooks.Load(n.dialect, cwd, n.path)
 		if err != nil {
 			return err
 		}
 		if file != nil {
+			shown = true
 			printHooks(e.stdout, file, "named by the configuration")
 		}
 	}
@@ -162,7 +165,24 @@ func runHooks(_ context.Context, e env, args []string) error {
 		}
 		printHooks(e.stdout, f.File, state)
 	}
+	if !shown && len(found)+len(problems) == 0 {
+		fmt.Fprintf(e.stdout, "no hooks for %q\n", cwd)
+	}
 	return errors.Join(problems...)
+}
+
+// folder is the folder that a command is about, absolute. One that is not there
+// is an error, or a slip of the pen would look like nothing to worry about.
+func folder(arg string) (string, error) {
+	dir, err := filepath.Abs(arg)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	return dir, err
 }
 
 // printHooks shows what a hook file would run. The text is of a stranger: it is

@@ -95,7 +95,7 @@ func runMCP(ctx context.Context, e env, args []string) error {
 	if err != nil {
 		return err
 	}
-	cwd, err := filepath.Abs(f.Arg(0))
+	cwd, err := folder(f.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -124,6 +124,9 @@ func runMCP(ctx context.Context, e env, args []string) error {
 	}
 	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
 	if err != nil || p == nil {
+		if err == nil && !*allow && !*revoke && len(cfg.MCPServers) == 0 {
+			fmt.Fprintf(e.stdout, "no MCP servers for %q\n", cwd)
+		}
 		if err == nil && (*allow || *revoke) {
 			err = fmt.Errorf("%s brings no MCP servers: there is no %s with any", cwd, mcp.ProjectFile)
 		}

@@ -78,6 +78,11 @@ func Parse(dialect Dialect, path string, text []byte) (*File, error) {
 		return nil, fmt.Errorf(`the hook file %s is not a JSON object with a member "hooks"`, path)
 	}
 	f := &File{Dialect: dialect, Path: path, groups: map[Point][]group{}}
+	for name := range root.Members() {
+		if Point(name).known() {
+			f.problem(`hooks for %s are not run: they have to be inside of the member "hooks"`, name)
+		}
+	}
 	points, ok := root.Lookup("hooks")
 	if !ok {
 		return f, nil

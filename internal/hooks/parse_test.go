@@ -81,6 +81,10 @@ func TestParse(t *testing.T) {
 			name: "bad timeouts", text: `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","timeout":-1},{"type":"command","command":"y","timeout":"9"}]}]}}`,
 			commands: []string{"Stop: x", "Stop: y"}, problems: []string{"not a positive number", "not a positive number"},
 		},
+		{
+			name: "points outside of hooks", text: `{"PreToolUse":[{"hooks":[` + one + `]}],"Nothing":1,"Stop":[]}`,
+			problems: []string{`PreToolUse are not run: they have to be inside of the member "hooks"`, "Stop are not run"},
+		},
 		{name: "no JSON", text: `hooks:`, fails: "is not JSON"},
 		{name: "nothing at all", text: ``, fails: "is not JSON"},
 		{name: "twice the same key", text: `{"hooks":{},"hooks":{}}`, fails: "is not JSON"},

@@ -351,7 +351,7 @@ func TestCancellationEndsAHookAndEverythingItStarted(t *testing.T) {
 	cancel()
 	select {
 	case r := <-done:
-		if !r.IsError() || w.ran.Load() != 0 {
+		if r.Text() != "Error: tool call aborted before dispatch" || w.ran.Load() != 0 {
 			t.Errorf("%q, ran %d", r.Text(), w.ran.Load())
 		}
 	case <-time.After(20 * time.Second):

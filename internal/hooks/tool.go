@@ -41,6 +41,9 @@ func (h *Hooks) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispose
 // behind. A hook that allows lifts nobody's question.
 func (h *Hooks) preExecute(ctx context.Context, exec *registry.Execution, next pipeline.PreNext) (pipeline.Decision, error) {
 	m, err := h.run(ctx, PreToolUse, h.toolInput(PreToolUse, exec))
+	if err != nil && ctx.Err() != nil {
+		return pipeline.Deny("tool call aborted before dispatch"), nil // in the words of every cancelled call
+	}
 	if err != nil {
 		return pipeline.Decision{}, err
 	}
