@@ -61,6 +61,7 @@ func (a *app) subagentOpened(parent, child string, scope *registry.Scope, fork b
 	if s, ok := a.codeMode.tighter.Load(parent); ok {
 		a.codeMode.tighter.Store(scope.Label(), s)
 	}
+	a.editors.share(parent, child)
 	if fork {
 		a.observed.Share(parent, child)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
-	"github.com/dsh-acp/dsh-acp/internal/session"
 	"github.com/dsh-acp/dsh-acp/internal/tools/fs"
 )
 
@@ -40,29 +39,29 @@ func (e *editors) open(id string, p acp.SessionParams, logger *slog.Logger) {
 	e.of[id] = editorOf{fs.NewEditor(fs.EditorOptions{Buffers: files, Roots: append([]string{p.Cwd}, p.AdditionalDirectories...), Logger: logger}), id}
 }
 
-// close forgets a session and those that it started.
+// close forgets a session, which may be one that another one started, and those
+// that it started itself.
 func (e *editors) close(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	maps.DeleteFunc(e.of, func(_ string, f editorOf) bool { return f.owner == id })
+	maps.DeleteFunc(e.of, func(agent string, f editorOf) bool { return f.owner == id || agent == id })
 }
 
-// fileSystemOf finds the file system of an agent: that of its session, which a
-// session shares with those that it starts. nil means the disk.
+// share gives a session that another one starts the file system of that one.
+func (e *editors) share(parent, child string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if f, ok := e.of[parent]; ok {
+		e.of[child] = f
+	}
+}
+
+// fileSystemOf finds the file system of an agent. nil means the disk.
 func (e *editors) fileSystemOf(a registry.Agent) fs.FileSystem {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f, ok := e.of[a.AgentID()]
-	if !ok {
-		s, logged := a.(interface{ Log() *session.Log })
-		if !logged {
-			return nil
-		}
-		parent := s.Log().Header().ParentSession
-		if f, ok = e.of[parent]; !ok || parent == "" {
-			return nil
-		}
-		e.of[a.AgentID()] = f // for those that this one starts
+	if f, ok := e.of[a.AgentID()]; ok {
+		return f.files
 	}
-	return f.files
+	return nil
 }
