@@ -3,10 +3,11 @@ package hooks
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/dsh-acp/dsh-acp/internal/textfile"
 )
 
 // Load reads a hook file that somebody named: relative to cwd, with ~/ for the
@@ -38,7 +39,7 @@ func cutHome(name string) (rest string, ok bool) {
 
 // load reads and parses a file; both are nil when it does not exist.
 func load(dialect Dialect, path string) (*File, []byte, error) {
-	text, err := readFile(path)
+	text, err := textfile.Bytes(path, MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -47,21 +48,4 @@ func load(dialect Dialect, path string) (*File, []byte, error) {
 	}
 	f, err := Parse(dialect, path, text)
 	return f, text, err
-}
-
-// readFile reads a regular file: anything else could block or never end.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, MaxFile+1))
 }

@@ -3,14 +3,13 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/consent"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/textfile"
 )
 
 // ProjectFile is the name of the file by which a workspace brings servers.
@@ -34,9 +33,12 @@ type Project struct {
 // there is none, or no server in it. Nothing of it may be started unless Allowed.
 func FindProject(cwd string, consents consent.Store) (*Project, error) {
 	path := filepath.Join(cwd, ProjectFile)
-	text, err := readRegular(path)
+	text, err := textfile.Bytes(path, maxProjectFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil && len(text) > maxProjectFile {
+		err = fmt.Errorf("it has more than %d bytes", maxProjectFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", path, err)
@@ -48,27 +50,6 @@ func FindProject(cwd string, consents consent.Store) (*Project, error) {
 	p.Key = consent.Key("mcp", path, text)
 	p.Allowed = consents.Allowed(p.Key)
 	return p, nil
-}
-
-// readRegular reads a regular file: anything else could block or never end.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
-	if err == nil && len(text) > maxProjectFile {
-		err = fmt.Errorf("it has more than %d bytes", maxProjectFile)
-	}
-	return text, err
 }
 
 func parseProject(path string, text []byte) (*Project, error) {

@@ -58,23 +58,11 @@ func Read(path, root string, limit int) (File, error) {
 	if root != "" && !Within(root, real) && !strings.EqualFold(filepath.Ext(real), ".md") {
 		return f, ErrLeadsOut
 	}
-	in, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	data, size, err := read(real, limit)
 	if err != nil {
 		return f, bare(err)
 	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return f, bare(err)
-	}
-	if !info.Mode().IsRegular() {
-		return f, ErrNotRegular
-	}
-	data, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
-	if err != nil {
-		return f, bare(err)
-	}
-	f.Size = max(info.Size(), int64(len(data)))
+	f.Size = max(size, int64(len(data)))
 	if len(data) > limit {
 		data, f.Cut = cut(data[:limit]), true
 	}
@@ -84,6 +72,33 @@ func Read(path, root string, limit int) (File, error) {
 	f.Raw = data
 	f.Text = strings.TrimPrefix(string(data), "\uFEFF")
 	return f, nil
+}
+
+// Bytes reads the regular file that path leads to, whatever is in it. Of one that
+// is longer than limit it gives limit+1 bytes. The error has the path where it is
+// the system's.
+func Bytes(path string, limit int) ([]byte, error) {
+	data, _, err := read(path, limit)
+	return data, err
+}
+
+// read looks at what it has opened: what a path names can change in between, and
+// a pipe would block.
+func read(path string, limit int) (data []byte, size int64, err error) {
+	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, ErrNotRegular
+	}
+	data, err = io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	return data, info.Size(), err
 }
 
 // cut ends data behind its last whole line, or at least behind its last whole
