@@ -227,8 +227,8 @@ type Call struct {
 	Tool      string
 	Arguments jsonvalue.Value
 	Cwd       string // absolute; "" when the caller has none
-	// Roots are the further folders of the workspace, absolute. They may repeat
-	// Cwd.
+	// Roots are the further folders of the workspace, absolute, in every form in
+	// which a path may begin with them. They may repeat Cwd.
 	Roots []string
 }
 
@@ -239,6 +239,11 @@ func callOf(exec *registry.Execution) Call {
 	}
 	if a, ok := exec.Agent().(interface{ Roots() []string }); ok {
 		c.Roots = a.Roots()
+	}
+	// As the client wrote them too: a path is judged as it is written and where it
+	// leads, and has to be inside either way.
+	if a, ok := exec.Agent().(interface{ AdditionalDirectories() []string }); ok {
+		c.Roots = append(c.Roots[:len(c.Roots):len(c.Roots)], a.AdditionalDirectories()...)
 	}
 	return c
 }
