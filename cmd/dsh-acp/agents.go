@@ -37,7 +37,7 @@ func (a *app) registerSubagents(global *registry.Scope) error {
 // subagentLog makes a subagent's log inside the folder of its parent's session:
 // it is listed and loaded with nobody, and deleted with the parent.
 func (a *app) subagentLog(parent *agent.Session, h session.Header) (*session.Log, error) {
-	opts := session.Options{Logger: a.logger}
+	opts := a.logOptions()
 	path := parent.SessionLogPath()
 	if path == "" {
 		return session.NewMemory(h, opts), nil

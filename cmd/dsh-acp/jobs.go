@@ -24,7 +24,7 @@ func (a *app) registerJobs(global *registry.Scope) (*jobs.Manager, error) {
 	}
 	a.jobs = jobs.New(jobs.Options{
 		MaxRunning: a.cfg.Tools.MaxBackgroundTasks, Logger: a.logger,
-		Dir: a.jobsDir,
+		Dir: a.jobsDir, Conceal: a.guard.Stream,
 	})
 	return a.jobs, jobs.Register(global, a.jobs)
 }

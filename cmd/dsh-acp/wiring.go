@@ -49,6 +49,7 @@ type app struct {
 	boxes     boxes    // how the commands of each session are confined
 
 	key         *credentials.Source // of the model's key
+	guard       credentials.Guard   // keeps keys out of logs, cards and requests
 	provider    model.Provider
 	model       string
 	catalogue   *agent.Catalogue
@@ -79,8 +80,9 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 	if err := addPrompt(a.registry.Global()); err != nil {
 		return nil, err
 	}
-	a.store = session.NewStore(cfg.Sessions.Dir, session.Options{Logger: logger})
+	a.store = session.NewStore(cfg.Sessions.Dir, a.logOptions())
 	a.key = keySource(cfg, a.procs)
+	a.key.Guard = &a.guard
 	a.provider, a.model, a.providerErr = newProvider(cfg, a.key, logger)
 	if a.providerErr == nil {
 		a.provider = model.NewSwap(a.provider)
@@ -95,7 +97,7 @@ func (a *app) registerTools() (err error) {
 	if err != nil {
 		return err
 	}
-	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, SessionDir: a.outputDir, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true, Confine: a.confine})
+	a.shell, err = shell.Register(global, shell.Options{Supervisor: a.procs, Jobs: background, SessionDir: a.outputDir, DefaultTimeout: a.cfg.Limits.BashTimeout, Escalation: true, Confine: a.confine, Conceal: a.guard.Stream})
 	if err != nil {
 		return err
 	}
@@ -184,6 +186,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 			Backoff:    model.Backoff{MaxAttempts: cfg.Limits.MaxAttempts, MaxWait: cfg.Limits.MaxRetryWait},
 			Compaction: agent.Compaction{Off: cfg.Compaction.Auto == "off", Threshold: cfg.Compaction.Threshold},
 			Listeners:  listeners, MaxSteps: cfg.Limits.MaxSteps, Logger: a.logger,
+			Conceal: a.guard.Stream,
 		}
 		a.keepJobs(log, &set)
 		s, err = agent.NewSession(set)

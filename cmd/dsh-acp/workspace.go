@@ -52,7 +52,7 @@ func (a *app) installWorkspace(cfg *config.Config, log *session.Log, scope *regi
 	_, listErr := scope.AddSection(a.skills.Section(scope, h.Cwd))
 	_, guardErr := guard.Install(scope, a.pipeline)
 	long := spill.Options{
-		MaxInline: cfg.Tools.MaxInlineBytes, Dir: filepath.Join(a.store.Dir(h.ID), "results"), Logger: a.logger,
+		MaxInline: cfg.Tools.MaxInlineBytes, Dir: filepath.Join(a.store.Dir(h.ID), "results"), Conceal: a.guard.Text, Logger: a.logger,
 	}
 	_, logErr := a.codeMode.transport.OnDispatchLog(scope, long.Logged)
 	return errors.Join(listErr, guardErr, logErr, spill.Install(scope, a.pipeline, long))

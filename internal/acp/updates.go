@@ -194,11 +194,23 @@ func locations(in []cards.Location) []protocol.Location {
 	return out
 }
 
+// maxRawDepth is how deep a value for an editor may be nested; readers of JSON
+// give up at 128 levels and more.
+const maxRawDepth = 64
+
+// rawJSON is a value for an editor: as it is, or as the text of its JSON where
+// an editor could not read it. nil for Undefined.
 func rawJSON(v jsonvalue.Value) json.RawMessage {
 	if v.IsUndefined() {
 		return nil
 	}
-	return v.WellFormed().JSON() // editors refuse half a surrogate pair
+	v = v.WellFormed() // editors refuse half a surrogate pair
+	if v.Depth() > maxRawDepth || jsonvalue.CheckLossless(v) != nil {
+		// Many readers of JSON refuse the whole frame for it, and the editor would
+		// never hear of the call.
+		v = jsonvalue.String(v.String())
+	}
+	return v.JSON()
 }
 
 // commandsUpdate advertises slash commands.

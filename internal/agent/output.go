@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"sync"
+
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/session"
 )
@@ -23,6 +25,9 @@ func (s *Session) WatchOutput(watch func(callID string, chunk []byte)) {
 func (s *Session) CallOutput(callID string, chunk []byte) {
 	if len(chunk) == 0 {
 		return
+	}
+	if s.cfg.Conceal != nil {
+		chunk = s.concealed(callID, chunk)
 	}
 	if s.cfg.Output != nil {
 		s.cfg.Output(callID, chunk)
@@ -48,4 +53,36 @@ func (s *Session) news() (told []session.Draft) {
 		told = append(told, contextDraft(c))
 	}
 	return told
+}
+
+// concealed is live output without what nobody may see. What is kept back of a
+// call whose output ends there is in its result.
+func (s *Session) concealed(callID string, chunk []byte) []byte {
+	s.live.Lock()
+	defer s.live.Unlock()
+	pass := s.live.of[callID]
+	if pass == nil {
+		if s.live.of == nil || len(s.live.of) >= maxLive {
+			s.live.of = map[string]func([]byte, bool) []byte{}
+		}
+		pass = s.cfg.Conceal()
+		s.live.of[callID] = pass
+	}
+	return pass(chunk, false)
+}
+
+// maxLive bounds what is kept for calls that end without a result of their own,
+// such as those that programs make. Forgetting a call costs it what it kept back.
+const maxLive = 1000
+
+// concealing has a function for each call that has had live output.
+type concealing struct {
+	sync.Mutex
+	of map[string]func(piece []byte, last bool) []byte
+}
+
+func (c *concealing) forget(callID string) {
+	c.Lock()
+	defer c.Unlock()
+	delete(c.of, callID)
 }

@@ -72,7 +72,11 @@ type Config struct {
 	OnClose func(sessionID string)
 	// Output gets live output of a running call. It must not block.
 	Output func(callID string, chunk []byte)
-	Logger *slog.Logger
+	// Conceal gives for each call a function that keeps out of its live output
+	// what nobody may see, piece by piece; nil changes nothing. What goes into the
+	// log is the log's to conceal.
+	Conceal func() func(piece []byte, last bool) []byte
+	Logger  *slog.Logger
 }
 
 // Session is one conversation: a log, a scope and a turn loop. It is the
@@ -94,6 +98,7 @@ type Session struct {
 
 	steering atomic.Pointer[func() []Steering] // see WatchSteering
 
+	live  concealing                                        // see CallOutput
 	watch atomic.Pointer[func(callID string, chunk []byte)] // see WatchOutput
 
 	compactions int   // that were begun in the log

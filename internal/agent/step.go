@@ -334,6 +334,7 @@ func (k *logSink) started(callID string) {
 
 // AppendResult logs tool/result, citing its call.
 func (k *logSink) AppendResult(_ context.Context, i int, c pipeline.Call, _ *registry.Execution, r *registry.Result) error {
+	k.s.live.forget(c.ID)
 	data := session.Data("turn", k.s.turn, "step", k.step, "callId", c.ID, "name", c.Name,
 		"content", content.ToValue(r.Content()), "isError", r.IsError())
 	if info := r.ErrorInfo(); info.Code != "" {

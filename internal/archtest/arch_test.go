@@ -24,15 +24,16 @@ const module = "github.com/dsh-acp/dsh-acp"
 // has the map.
 var arrows = map[string][]string{
 	// Values: they know nothing above themselves.
-	"internal/jsonvalue": {},
-	"internal/textdiff":  {},
-	"internal/content":   {"internal/jsonvalue"},
-	"internal/schema":    {"internal/jsonvalue"},
-	"internal/cards":     {"internal/content", "internal/jsonvalue", "internal/textdiff"},
-	"internal/config":    {},
-	"internal/elicit":    {},
-	"internal/textfile":  {},
-	"internal/fileuri":   {},
+	"internal/jsonvalue":   {},
+	"internal/textdiff":    {},
+	"internal/content":     {"internal/jsonvalue"},
+	"internal/schema":      {"internal/jsonvalue"},
+	"internal/cards":       {"internal/content", "internal/jsonvalue", "internal/textdiff"},
+	"internal/credentials": {"internal/jsonvalue"},
+	"internal/config":      {},
+	"internal/elicit":      {},
+	"internal/textfile":    {},
+	"internal/fileuri":     {},
 	// Everybody may use it: it is the regexp package with another start.
 	"internal/lazyregexp": {},
 	"internal/filelock":   {},

@@ -109,7 +109,11 @@ type Source struct {
 	// Command prints the key on its first line; nil: none. It runs once, when a
 	// key is first wanted.
 	Command func(context.Context) (string, error)
+	// Guard learns each key that is found, those of other providers in the store
+	// among them; nil: nobody does.
+	Guard *Guard
 
+	stored sync.Once
 	once   sync.Once
 	answer string
 	failed error
@@ -136,6 +140,24 @@ func (s *Source) LogIn() { s.loggedOut.Store(false) }
 // Key finds the key now. Errors: ErrNone, wrapped with what to do about it, or
 // why the store or the command could not be used.
 func (s *Source) Key(ctx context.Context) (string, error) {
+	key, err := s.find(ctx)
+	if s.Guard != nil && key != "" {
+		s.Guard.Learn(key)
+	}
+	if s.Guard != nil && s.Store != nil {
+		// The file is where the model may look, whoever wins. What is written to it
+		// later is another process's.
+		s.stored.Do(func() {
+			keys, _ := s.Store.read()
+			for _, key := range keys {
+				s.Guard.Learn(key)
+			}
+		})
+	}
+	return key, err
+}
+
+func (s *Source) find(ctx context.Context) (string, error) {
 	if s.loggedOut.Load() {
 		return "", fmt.Errorf("%w from %s: authenticate again in the editor", ErrLoggedOut, s.Provider)
 	}

@@ -191,12 +191,18 @@ func (p Part) Image() (mimeType, data string, ok bool) {
 	return mimeType, data, mimeType != "" && data != ""
 }
 
+// maxWireDepth is how deep what is sent to a server may be nested: readers of
+// JSON give up at 100 levels and more.
+const maxWireDepth = 64
+
 // ArgumentsObject is what a provider should send back as the arguments of an
-// earlier call: the arguments when they are a JSON object, else an empty one.
+// earlier call: the arguments when they are a JSON object that every server can
+// read, else an empty one. Not every server reads numbers that no double holds,
+// or what is nested very deeply; such a call was refused anyway.
 // The raw text stays in the log; a request that repeated it would be refused
 // by most servers from then on.
 func (p Part) ArgumentsObject() jsonvalue.Value {
-	if v, err := jsonvalue.ParseString(p.Arguments); err == nil && v.IsObject() {
+	if v, err := jsonvalue.ParseString(p.Arguments); err == nil && v.IsObject() && v.Depth() <= maxWireDepth && jsonvalue.CheckLossless(v) == nil {
 		return v
 	}
 	return jsonvalue.Object()

@@ -161,6 +161,7 @@ func skipPartialRune(p []byte) []byte {
 type spill struct {
 	dir, pattern string // dir "" means no file
 	limit        int64
+	conceal      func(piece []byte, last bool) []byte // nil changes nothing
 
 	file    *os.File
 	name    string
@@ -189,12 +190,20 @@ func (s *spill) write(p []byte) {
 	if s.file == nil || s.failed || len(p) == 0 {
 		return
 	}
+	if s.conceal != nil {
+		p = s.conceal(p, false)
+	}
+	s.put(p)
+}
+
+func (s *spill) put(p []byte) {
 	n, err := s.file.Write(p)
 	s.written += int64(n)
 	if err != nil || s.written > s.limit {
 		// A file that lacks an unknown part is worse than none.
 		s.failed = true
-		s.close()
+		_ = s.file.Close()
+		s.file = nil
 		_ = os.Remove(s.name)
 	}
 }
@@ -207,8 +216,19 @@ func (s *spill) path() string {
 }
 
 func (s *spill) close() {
+	if s.file != nil && s.conceal != nil {
+		s.put(s.conceal(nil, true))
+	}
 	if s.file != nil {
 		_ = s.file.Close()
 		s.file = nil
 	}
+}
+
+// concealer is a new function of those that make gives; nil for nil.
+func concealer(make func() func([]byte, bool) []byte) func([]byte, bool) []byte {
+	if make == nil {
+		return nil
+	}
+	return make()
 }

@@ -39,6 +39,9 @@ type RunOptions struct {
 	// SpillLimit is how many bytes such a file may have before it is removed.
 	// Zero means DefaultSpillLimit.
 	SpillLimit int64
+	// Conceal, if set, gives for each stream a function that changes what is
+	// written to its file, piece by piece; the last piece may be empty.
+	Conceal func() func(piece []byte, last bool) []byte
 	// OnOutput, if set, gets the output as it comes, in whole characters, one
 	// call at a time. The bytes are only good during the call. It must not
 	// block: the command waits for it.
@@ -168,7 +171,7 @@ func startReaders(stdout, stderr *os.File, o RunOptions) *readers {
 	rs.open.Store(2)
 	rs.lastRead.Store(time.Now().UnixNano())
 	for i := range rs.pipes {
-		rs.captures[i] = newCapture(o.Limit, spill{dir: o.SpillDir, pattern: o.SpillName + "-*-" + names[i] + ".txt", limit: limit})
+		rs.captures[i] = newCapture(o.Limit, spill{dir: o.SpillDir, pattern: o.SpillName + "-*-" + names[i] + ".txt", limit: limit, conceal: concealer(o.Conceal)})
 		stream := Stdout + Stream(i)
 		live := chunker{emit: func([]byte) {}}
 		if o.OnOutput != nil {

@@ -34,6 +34,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Conceal changes an event's data before it is stored and seen by anybody, to
+	// keep out what no log may hold; nil changes nothing.
+	Conceal func(jsonvalue.Value) jsonvalue.Value
 }
 
 // file is what a log needs of *os.File.
@@ -242,6 +245,9 @@ func (l *Log) prepare(drafts []Draft) ([]Event, error) {
 		e.Time = milliseconds(e.Time)
 		if e.Data.IsUndefined() {
 			e.Data = jsonvalue.Object()
+		}
+		if l.opts.Conceal != nil {
+			e.Data = l.opts.Conceal(e.Data)
 		}
 		if IsSurface(e.Type) && e.SurfaceOp.IsUndefined() {
 			e.SurfaceOp = Append()

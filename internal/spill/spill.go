@@ -27,6 +27,8 @@ type Options struct {
 	MaxInline int64
 	// Dir is where whole texts are kept; it is made when it is needed.
 	Dir string
+	// Conceal keeps out of a text what may not be stored; nil changes nothing.
+	Conceal func(string) string
 	// Logger gets what went wrong; nil discards.
 	Logger *slog.Logger
 }
@@ -56,7 +58,7 @@ func (o Options) listen(ctx context.Context, exec *registry.Execution, r *regist
 	if !replaced {
 		blocks = r.Content()
 	}
-	text, ok := allText(blocks)
+	text, ok := o.allText(blocks)
 	if !ok || int64(len(text)) <= o.MaxInline {
 		return d, nil
 	}
@@ -70,7 +72,7 @@ func (o Options) listen(ctx context.Context, exec *registry.Execution, r *regist
 // made, read included: the program has its value already, and no model reads
 // this. nil keeps the content (rule R15.1).
 func (o Options) Logged(exec *registry.Execution, blocks []content.Block) []content.Block {
-	text, ok := allText(blocks)
+	text, ok := o.allText(blocks)
 	if o.MaxInline <= 0 || !ok || int64(len(text)) <= o.MaxInline {
 		return nil
 	}
@@ -121,13 +123,18 @@ func (o Options) record(exec *registry.Execution, path string, size int) {
 	}
 }
 
-func allText(blocks []content.Block) (string, bool) {
+// allText is the text of a result that is nothing else, as it may be stored.
+func (o Options) allText(blocks []content.Block) (string, bool) {
 	for _, b := range blocks {
 		if _, ok := b.Text(); !ok {
 			return "", false
 		}
 	}
-	return content.JoinText(blocks), len(blocks) > 0
+	text := content.JoinText(blocks)
+	if o.Conceal != nil {
+		text = o.Conceal(text)
+	}
+	return text, len(blocks) > 0
 }
 
 // shorten keeps the two ends of a text, with a notice where the rest is. All of

@@ -44,8 +44,11 @@ type Options struct {
 	MaxRunning int
 	// Dir gives the folder that keeps the whole output of a session's jobs; ""
 	// means that only its end is kept, in memory.
-	Dir    func(session string) string
-	Logger *slog.Logger
+	Dir func(session string) string
+	// Conceal, if set, gives for each job a function that changes what its file
+	// takes, piece by piece; the last piece may be empty.
+	Conceal func() func(piece []byte, last bool) []byte
+	Logger  *slog.Logger
 }
 
 // Manager has the jobs of every session. It is safe for concurrent use.
@@ -164,6 +167,9 @@ func (m *Manager) admit(exec *registry.Execution, s Spec) (*Job, error) {
 	if m.opts.Dir != nil {
 		if dir := m.opts.Dir(key); dir != "" {
 			j.out.path = filepath.Join(dir, j.id+".txt")
+			if m.opts.Conceal != nil {
+				j.out.conceal = m.opts.Conceal()
+			}
 		}
 	}
 	j.to = sessionOf(exec)
@@ -308,6 +314,7 @@ type spool struct {
 	file    io.WriteCloser
 	written int64
 	failed  bool
+	conceal func(piece []byte, last bool) []byte // nil changes nothing
 }
 
 // spoolLimit is how many bytes of a job's output its file takes.
@@ -327,6 +334,13 @@ func (s *spool) write(p []byte) {
 			return
 		}
 	}
+	if s.conceal != nil {
+		p = s.conceal(p, false)
+	}
+	s.put(p)
+}
+
+func (s *spool) put(p []byte) {
 	if room := spoolLimit - s.written; int64(len(p)) > room {
 		p = p[:room]
 	}
@@ -334,11 +348,15 @@ func (s *spool) write(p []byte) {
 	s.written += int64(n)
 	if err != nil || s.written >= spoolLimit {
 		s.failed = true
-		s.close()
+		_ = s.file.Close()
+		s.file = nil
 	}
 }
 
 func (s *spool) close() {
+	if s.file != nil && s.conceal != nil {
+		s.put(s.conceal(nil, true))
+	}
 	if s.file != nil {
 		_ = s.file.Close()
 		s.file = nil

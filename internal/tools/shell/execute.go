@@ -88,6 +88,7 @@ func (s *Shell) execute(ctx context.Context, args jsonvalue.Value, run registry.
 		Timeout:   req.timeout,
 		SpillDir:  s.spillDir(exec),
 		SpillName: "bash",
+		Conceal:   s.opts.Conceal,
 		OnOutput: func(_ proc.Stream, chunk []byte) {
 			shown.write(chunk)
 			run.Output(chunk)

@@ -51,6 +51,9 @@ type Options struct {
 	// fails the call: nothing runs without the confinement it should have.
 	// nil, or a run without a wrapper, confines nothing.
 	Confine func(*registry.Execution) (*sandbox.Run, error)
+	// Conceal, if set, gives functions that change what is kept of long output,
+	// see proc.RunOptions.
+	Conceal func() func(piece []byte, last bool) []byte
 	// Jobs keeps commands that run in the background. nil offers none.
 	Jobs *jobs.Manager
 	// Escalation lets the model ask for a wider mode for one call: a policy
