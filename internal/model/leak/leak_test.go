@@ -191,3 +191,30 @@ func BenchmarkPlainText(b *testing.B) {
 		s.Push(text)
 	}
 }
+
+// Other families' spellings are read too; one that is meant for a tool that is
+// offered and cannot be read fails, and is not shown.
+func TestMarkupForAToolIsNeverShown(t *testing.T) {
+	const args = `{"path":"x"}`
+	for in, want := range map[string]string{
+		"<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>x</arg_value>\n<arg_key>limit</arg_key>\n<arg_value>3</arg_value>\n</tool_call>": ` → read {"path":"x","limit":3}`,
+		"<function=read>" + args + "</function>": " → read " + args,
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>" + args + "<|tool_call_end|><|tool_calls_section_end|>": " → read " + args,
+
+		"<tool_call>\n{\"name\":\"read\",\"arguments\":" + args + "}":              " BROKEN",
+		"<tool_call>\n{\"name\":\"read\",\"arguments\":" + args + "\n</tool_call>": " BROKEN",
+		"<tool_call>read\n<arg_key>path</arg_key>\n<arg_val":                       " BROKEN",
+		"<function=read>\n<parameter=path>\nx":                                     " BROKEN",
+		"<invoke name=\"read\">\n<parameter name=\"path\">x":                       " BROKEN",
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0":          " BROKEN",
+	} {
+		if got := describe(run(in)); got != want {
+			t.Errorf("%q: %q, not %q", in, got, want)
+		}
+		for i := range in {
+			if got := describe(run(in[:i], in[i:])); got != want {
+				t.Errorf("%q split at %d: %q, not %q", in, i, got, want)
+			}
+		}
+	}
+}

@@ -27,6 +27,7 @@ func isPipe(r rune) bool { return r == '｜' || r == '|' || r == '│' || r == '
 // written as underscores here.
 var legacy = []string{
 	"tool_calls_begin", "tool_call_begin", "tool_sep", "tool_call_end", "tool_calls_end",
+	"tool_calls_section_begin", "tool_calls_section_end", "tool_call_argument_begin",
 	"tool_outputs_begin", "tool_output_begin", "tool_output_end", "tool_outputs_end",
 }
 

@@ -64,11 +64,20 @@ var (
 	bare      = once(func() *dialect { return newDialect(``, ``) })
 
 	legacyToken = once(func() *regexp.Regexp {
-		return regexp.MustCompile(lt + `\s*[｜|│∣]+\s*(tool[▁_ ](?:calls?|outputs?|sep)(?:[▁_ ](?:begin|end))?)\s*[｜|│∣]+\s*` + gt)
+		return regexp.MustCompile(lt + `\s*[｜|│∣]+\s*(tool[▁_ ](?:calls?|outputs?|sep)(?:[▁_ ](?:section|argument))?(?:[▁_ ](?:begin|end))?)\s*[｜|│∣]+\s*` + gt)
 	})
 	toolCallTag = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<tool_call>(.*?)</tool_call>`) })
 	functionTag = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<function=([^>\s]+)>(.*?)</function>`) })
-	qwenParam   = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<parameter=([^>\s]+)>(.*?)</parameter>`) })
+	argPair     = once(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+	})
+	plainName = once(func() *regexp.Regexp { return regexp.MustCompile(`^\s*([A-Za-z0-9_.-]+)\s*(?:<arg_key>|$)`) })
+	// named finds the tool that markup is about, where arguments follow, however
+	// little of the rest can be read.
+	named = once(func() *regexp.Regexp {
+		return regexp.MustCompile(`"name"\s*:\s*"([^"\\]+)"|invoke\s+name\s*=\s*["']([^"']+)["']\s*>\s*<|<function=([^>\s]+)>\s*[{<]|<tool_call>\s*([A-Za-z0-9_.-]+)\s*<arg_key>`)
+	})
+	qwenParam = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<parameter=([^>\s]+)>(.*?)</parameter>`) })
 )
 
 // parse reads the calls of some markup.
@@ -188,7 +197,7 @@ func parseLegacy(text string) parsed {
 			}
 			rest.WriteString(text[at:t[0]])
 			open, from, sep = t[0], t[1], -1
-		case "tool_sep":
+		case "tool_sep", "tool_call_argument_begin":
 			if open < 0 || sep >= 0 {
 				p.complete = false
 				return p
@@ -196,7 +205,7 @@ func parseLegacy(text string) parsed {
 			sep = t[0]
 			name := strings.TrimSpace(text[from:sep])
 			from = t[1]
-			p.calls = append(p.calls, Call{Name: name})
+			p.calls = append(p.calls, Call{Name: bareName(name)})
 		case "tool_call_end":
 			if open < 0 || sep < 0 {
 				p.complete = false
@@ -204,7 +213,7 @@ func parseLegacy(text string) parsed {
 			}
 			finishLegacy(&p.calls[len(p.calls)-1], text[from:t[0]])
 			open = -1
-		case "tool_calls_begin", "tool_calls_end":
+		case "tool_calls_begin", "tool_calls_end", "tool_calls_section_begin", "tool_calls_section_end":
 			if open >= 0 {
 				p.complete = false
 				if sep >= 0 {
@@ -229,6 +238,18 @@ func parseLegacy(text string) parsed {
 	rest.WriteString(text[at:])
 	p.rest = strings.TrimSpace(rest.String())
 	return p
+}
+
+// bareName is the name in "functions.NAME:7", as Kimi's models write it.
+func bareName(name string) string {
+	inner, ok := strings.CutPrefix(name, "functions.")
+	if !ok {
+		return name
+	}
+	if at := strings.LastIndexByte(inner, ':'); at > 0 {
+		inner = inner[:at]
+	}
+	return inner
 }
 
 func finishLegacy(c *Call, body string) {
@@ -275,6 +296,9 @@ func parseTagged(text string, tools Tools) parsed {
 
 func tagged(inner string, tools Tools) (Call, bool) {
 	if m := functionTag().FindStringSubmatch(inner); m != nil {
+		if body := strings.TrimSpace(m[2]); strings.HasPrefix(body, "{") {
+			return Call{Name: m[1], Arguments: body}, true // some write JSON between the tags
+		}
 		var ms []jsonvalue.Member
 		for body := m[2]; strings.TrimSpace(body) != ""; {
 			q := qwenParam().FindStringSubmatch(body)
@@ -286,6 +310,9 @@ func tagged(inner string, tools Tools) (Call, bool) {
 			body = body[len(q[0]):]
 		}
 		return Call{Name: m[1], Arguments: jsonvalue.Object(ms...).String()}, true
+	}
+	if m := plainName().FindStringSubmatch(inner); m != nil && tools.Has(m[1]) {
+		return tagPairs(m[1], inner[strings.Index(inner, m[1])+len(m[1]):], tools)
 	}
 	v, err := jsonvalue.ParseString(strings.TrimSpace(inner))
 	if err != nil || v.GetString("name") == "" {
@@ -302,6 +329,33 @@ func tagged(inner string, tools Tools) (Call, bool) {
 		c.Arguments = args.String()
 	}
 	return c, true
+}
+
+// tagPairs reads a name and pairs of arg_key and arg_value, as GLM's models
+// write a call.
+func tagPairs(name, body string, tools Tools) (Call, bool) {
+	var ms []jsonvalue.Member
+	for strings.TrimSpace(body) != "" {
+		q := argPair().FindStringSubmatch(body)
+		if q == nil {
+			return Call{}, false
+		}
+		key := strings.TrimSpace(q[1])
+		ms = append(ms, jsonvalue.Member{Key: key, Value: typed(q[2], "", tools.ParameterType(name, key))})
+		body = body[len(q[0]):]
+	}
+	return Call{Name: name, Arguments: jsonvalue.Object(ms...).String()}, true
+}
+
+// concerns reports whether markup is about a tool that is offered.
+func concerns(text string, tools Tools) bool {
+	m := named().FindStringSubmatch(text)
+	for _, name := range m[min(1, len(m)):] {
+		if name != "" && tools.Has(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // group gives the double- or single-quoted one of two groups.

@@ -176,6 +176,9 @@ func (s *Scanner) Finish(tools Tools) Outcome {
 			ok = ok && tools.Has(c.Name)
 		}
 		if !ok {
+			if (!p.complete || len(p.calls) == 0) && concerns(text, tools) {
+				return Outcome{Broken: true} // meant as a call, and not to be read
+			}
 			return Outcome{Text: text}
 		}
 	}
