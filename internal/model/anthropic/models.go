@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -24,11 +23,14 @@ func (p *Provider) Models(ctx context.Context) ([]model.Info, error) {
 	defer cancel()
 	served, err := p.fetch(ctx)
 	var out []model.Info
+	seen := map[string]bool{} // a gateway may list a great many
 	add := func(i model.Info) {
-		i.Efforts = p.efforts(i)
-		if i.ID != "" && !slices.ContainsFunc(out, func(o model.Info) bool { return o.ID == i.ID }) {
-			out = append(out, i)
+		if i.ID == "" || seen[i.ID] {
+			return
 		}
+		seen[i.ID] = true
+		i.Efforts = p.efforts(i)
+		out = append(out, i)
 	}
 	if p.cfg.Model != "" {
 		own := p.info(p.cfg.Model)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -90,6 +91,7 @@ type Response struct {
 	secret string
 
 	idle, progress *time.Timer
+	began          atomic.Bool // a byte of the body has come
 }
 
 // errIdle and errProgress are the causes of our own cancellations.
@@ -155,8 +157,17 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return nil, err
 	}
 	resp.Status, resp.Header, resp.body = got.StatusCode, got.Header, got.Body
-	resp.idle = time.AfterFunc(or(c.Idle, DefaultIdle), func() { cancel(errIdle) })
-	resp.progress = time.AfterFunc(or(c.Progress, DefaultProgress), func() { cancel(errProgress) })
+	// Many servers send the header at once and think then, so the patience of the
+	// first byte lasts until a byte of the answer is there.
+	patience := or(c.FirstByte, DefaultFirstByte)
+	resp.idle = time.AfterFunc(patience, func() {
+		if resp.began.Load() {
+			cancel(errIdle)
+		} else {
+			cancel(errFirstByte)
+		}
+	})
+	resp.progress = time.AfterFunc(max(patience, or(c.Progress, DefaultProgress)), func() { cancel(errProgress) })
 	if got.StatusCode/100 != 2 {
 		defer resp.Close()
 		// A body that does not come must not hide the status.
@@ -255,6 +266,9 @@ func authorities() (*x509.CertPool, error) {
 func (r *Response) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	if n > 0 {
+		if !r.began.Swap(true) {
+			r.progress.Reset(or(r.c.Progress, DefaultProgress))
+		}
 		r.idle.Reset(or(r.c.Idle, DefaultIdle))
 	}
 	if err != nil && err != io.EOF {

@@ -66,6 +66,8 @@ func TestStatus(t *testing.T) {
 		words  []string
 	}{
 		{"wrong key", 401, `{"error":{"message":"Incorrect API key provided: ` + secret + `"}}`, nil, "AUTH", []string{"refused the API key", "set ACME_KEY"}},
+		{"an unknown model of Anthropic's", 404, `{"type":"error","error":{"type":"not_found_error","message":"model: big-1"}}`, nil, "NOT_FOUND", []string{`has no model "big-1"`}},
+		{"a wrong path of Anthropic's", 404, `{"type":"error","error":{"type":"not_found_error","message":"Not Found"}}`, nil, "NOT_FOUND", []string{"not at this path"}},
 		{"forbidden", 403, `{"error":{"message":"Country not supported"}}`, nil, "AUTH", []string{"Country not supported", `"big-1"`}},
 		{"balance", 402, `{"error":{"message":"Insufficient Balance"}}`, nil, "QUOTA", []string{"top it up", "Insufficient Balance"}},
 		{"quota", 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, []string{"Retry-After", "5"}, "QUOTA", []string{"top it up"}},
@@ -308,6 +310,53 @@ func TestRedact(t *testing.T) {
 	} {
 		if got := redact(in, "plain.secret.9"); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A server may send the header at once and think then: the patience for the first
+// byte is that for the first byte of the answer, and the shorter one for pauses
+// holds from there.
+func TestPatienceBeforeTheAnswer(t *testing.T) {
+	think, pause := time.Duration(0), time.Duration(0)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		wait := func(d time.Duration) {
+			select {
+			case <-time.After(d):
+			case <-r.Context().Done():
+			}
+		}
+		wait(think)
+		_, _ = io.WriteString(w, "one ")
+		w.(http.Flusher).Flush()
+		wait(pause)
+		_, _ = io.WriteString(w, "two")
+	}))
+	defer srv.Close()
+	const short, long = 100 * time.Millisecond, 10 * time.Second
+	for _, c := range []struct {
+		name                           string
+		first, idle, thinking, pausing time.Duration
+		text, code, words              string
+	}{
+		{"thinks longer than it may pause", long, short, 4 * short, 0, "one two", "", ""},
+		{"thinks too long", short, long, long, 0, "", "TIMEOUT retryable", "did not begin to answer within 100ms"},
+		{"pauses too long", long, short, 0, long, "one ", "TIMEOUT retryable", "stopped in the middle"},
+		{"thinks longer than without progress", 2 * long, long, 0, 0, "one two", "", ""},
+	} {
+		think, pause = c.thinking, c.pausing
+		cl := client(srv.URL)
+		cl.FirstByte, cl.Idle, cl.Progress = c.first, c.idle, 2*short
+		if c.pausing > 0 {
+			cl.Progress = long
+		}
+		text, err := get(t, cl)
+		switch {
+		case c.code == "" && (err != nil || text != c.text):
+			t.Errorf("%s: %q, %v", c.name, text, err)
+		case c.code != "" && (err == nil || codeOf(err) != c.code || !strings.Contains(err.Error(), c.words)):
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

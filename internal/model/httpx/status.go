@@ -146,7 +146,7 @@ func statusIn(body []byte) int {
 var (
 	contextWords = lazyregexp.New(`(?i)context_length_exceeded|exceed_context_size|maximum context length|context (window|length|size|limit)|prompt is too long|too many (input )?tokens|input is too long|exceeds? the (model'?s? )?(available|maximum|max)[a-z ]* (context|tokens|length)|reduce the length of the (messages|prompt)|max_model_len|model_context_window`)
 	quotaWords   = lazyregexp.New(`(?i)insufficient[_ ](quota|balance|credit|funds)|exceeded your current quota|credit balance is too low|billing|payment required|out of credits|quota (is )?exhausted|not enough credits`)
-	modelWords   = lazyregexp.New(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|no access|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|model not exist`)
+	modelWords   = lazyregexp.New(`(?i)model_not_found|(model|deployment)[^.]{0,80}(not found|does ?n.t exist|not exist|is not available|not a valid|no access|try pulling)|(unknown|invalid|no such|not a valid|unsupported) model|no endpoints found|^model: \S+ .*not_found_error|model not exist`)
 	pullWords    = lazyregexp.New(`(?i)try pulling it|ollama pull`)
 )
 

@@ -1,8 +1,11 @@
 package prepare
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
@@ -143,10 +146,27 @@ func find(messages []model.Message, at int, id string, taken []bool) (model.Mess
 	return model.Message{}, false
 }
 
-// unique gives a call an id that no call before it has.
+// maxID is the longest id of a call that every server takes back, in bytes:
+// OpenAI's refuses longer ones, whoever made them.
+const maxID = 40
+
+// plainID reports whether every server takes the id back.
+func plainID(id string) bool {
+	return len(id) <= maxID && !strings.ContainsFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:", r))
+	})
+}
+
+// unique gives a call an id that no call before it has, and that servers other
+// than the one that made it take back. It depends on the conversation alone, so
+// that it stays the same from request to request.
 func (h *history) unique(id string) string {
 	if id == "" {
 		id = "call"
+	}
+	if !plainID(id) {
+		sum := sha256.Sum256([]byte(id))
+		id = "call_" + hex.EncodeToString(sum[:12])
 	}
 	got := id
 	for n := 2; h.ids[got]; n++ {

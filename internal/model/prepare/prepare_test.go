@@ -3,6 +3,7 @@ package prepare
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -280,4 +281,49 @@ func FuzzSchema(f *testing.F) {
 			t.Fatalf("%s became %s, and that %s %v", text, out, again, err)
 		}
 	})
+}
+
+// Ids that some server refuses are replaced: the same in every request, different
+// for different calls, and in the answer too.
+func TestIdsThatServersRefuse(t *testing.T) {
+	long := strings.Repeat("a", 5000)
+	ids := []string{"call_00_abc", "functions.bash:0", long, long + "b", "a\nb\"", "ключ", strings.Repeat("x", 40), strings.Repeat("x", 41), ""}
+	var in []model.Message
+	for _, id := range ids {
+		in = append(in,
+			model.Message{Role: model.RoleAssistant, Content: []model.Part{{Type: model.PartToolCall, ID: id, Name: "bash", Arguments: "{}"}}},
+			model.Message{Role: model.RoleTool, ToolCallID: id, Content: []model.Part{model.Text("out of " + id)}},
+		)
+	}
+	once := func(in []model.Message) (got []string) {
+		out, _ := History(in, true)
+		for i, m := range out {
+			if m.Role != model.RoleAssistant {
+				continue
+			}
+			id := m.Content[0].ID
+			if out[i+1].ToolCallID != id || out[i+1].Content[0].Text != "out of "+ids[len(got)] {
+				t.Errorf("%q is answered by %q", id, out[i+1].Content[0].Text)
+			}
+			got = append(got, id)
+		}
+		return got
+	}
+	got := once(in)
+	if len(got) != len(ids) {
+		t.Fatalf("%d calls of %d", len(got), len(ids))
+	}
+	seen := map[string]bool{}
+	for i, id := range got {
+		if seen[id] || len(id) > 40 || strings.ContainsAny(id, "\n\"к") {
+			t.Errorf("%.50q becomes %q", ids[i], id)
+		}
+		seen[id] = true
+	}
+	if got[0] != ids[0] || got[1] != ids[1] || got[6] != ids[6] {
+		t.Errorf("changed without need: %q", got)
+	}
+	if before := once(in[:8]); !slices.Equal(before, got[:4]) {
+		t.Errorf("not the same in the next request: %q, %q", before, got[:4])
+	}
 }
