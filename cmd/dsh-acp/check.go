@@ -13,6 +13,7 @@ import (
 
 	"github.com/dsh-acp/dsh-acp/internal/config"
 	"github.com/dsh-acp/dsh-acp/internal/credentials"
+	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
@@ -132,6 +133,9 @@ func (a *app) checkModel(ctx context.Context, r *report) {
 	// The smallest real request shows whether the server is there, the key is
 	// good, the account has credit and the model exists; its error says which not.
 	if err := a.probeModel(ctx); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("nothing was answered within %s: the server is very slow, or something between here and there swallows requests; check model.base_url and the proxy", checkTimeout)
+		}
 		r.bad("model", "%s: %v", m.Provider, err)
 		return
 	}
@@ -149,11 +153,13 @@ func (a *app) checkModel(ctx context.Context, r *report) {
 	r.ok("model", "%s answers", describeModel(m.Provider, info))
 }
 
-// probeModel asks for one token.
+// probeModel asks for one token, with a tool beside, as a model that can call none
+// is of no use.
 func (a *app) probeModel(ctx context.Context) error {
 	req := model.Request{
 		SessionID: "check", Model: a.model, MaxTokens: 1,
 		Messages: []model.Message{{Role: model.RoleUser, Content: []model.Part{model.Text("Say yes.")}}},
+		Tools:    []model.ToolSchema{{Name: "say", Description: "Says a word.", Parameters: jsonvalue.Object(jsonvalue.Member{Key: "type", Value: jsonvalue.String("object")})}},
 	}
 	for _, err := range a.provider.Stream(ctx, req) {
 		return err // the first chunk is enough

@@ -61,6 +61,15 @@ func TestCheckSaysWhatIsWrongWithTheModel(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = w.Write([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"yes\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
 		}, false, "openai/m-1"},
+		{"no tools", func(w http.ResponseWriter, r *http.Request) {
+			var body bytes.Buffer
+			_, _ = body.ReadFrom(r.Body)
+			if strings.Contains(body.String(), `"tools"`) {
+				status(400, `{"error":{"message":"m-1 does not support tools"}}`)(w, r)
+				return
+			}
+			status(404, `{}`)(w, r)
+		}, true, "cannot call tools"},
 		{"bad key", status(401, `{"error":{"message":"invalid api key"}}`), true, "key"},
 		{"no credit", status(402, `{"error":{"message":"Insufficient Balance"}}`), true, "Insufficient Balance"},
 		{"a web page", status(502, `<html><body>Bad Gateway</body></html>`), true, "502"},

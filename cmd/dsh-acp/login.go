@@ -25,17 +25,17 @@ that is no terminal. A key in the environment still wins over the stored one.
   --model PROVIDER   for this provider: deepseek, openai or anthropic
 `
 
-func runLogin(_ context.Context, e env, args []string) error {
+func runLogin(ctx context.Context, e env, args []string) error {
 	f := newFlags("login")
 	remove := f.Bool("remove", false, "")
 	if err := f.parse(args, 0); err != nil {
 		return err
 	}
-	return login(e, f.options, *remove)
+	return login(ctx, e, f.options, *remove)
 }
 
 // login stores a key, or removes the stored one.
-func login(e env, options config.Options, remove bool) error {
+func login(ctx context.Context, e env, options config.Options, remove bool) error {
 	cfg, err := config.Load(options)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func login(e env, options config.Options, remove bool) error {
 	store := credentials.NewStore(cfg.CredentialsFile())
 	key := ""
 	if !remove {
-		if key, err = readKey(e, provider); err != nil {
+		if key, err = readKey(ctx, e, provider); err != nil {
 			return err
 		}
 	}
@@ -69,29 +69,71 @@ func login(e env, options config.Options, remove bool) error {
 }
 
 // readKey reads a key without ever printing it.
-func readKey(e env, provider string) (string, error) {
+func readKey(ctx context.Context, e env, provider string) (string, error) {
 	var line string
 	if fd := int(e.stdin.Fd()); term.IsTerminal(fd) {
 		fmt.Fprintf(e.stderr, "Key for %s (not shown): ", provider)
-		raw, err := term.ReadPassword(fd)
+		raw, err := readHidden(ctx, fd)
 		fmt.Fprintln(e.stderr)
 		if err != nil {
 			return "", err
 		}
 		line = string(raw)
 	} else {
-		text, err := bufio.NewReader(io.LimitReader(e.stdin, 64<<10)).ReadString('\n')
+		text, err := bufio.NewReader(io.LimitReader(e.stdin, maxKey+2)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", err
 		}
 		line = text
 	}
 	key := strings.TrimSpace(line)
-	if key == "" {
+	key = unquoted(key)
+	switch {
+	case key == "":
 		return "", errors.New("no key was given")
+	case len(key) > maxKey:
+		return "", errors.New("that is no key: it is too long")
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", errors.New("that is no key: it holds blanks or characters that no key has")
 	}
 	return key, nil
+}
+
+// maxKey is the length of the longest key that is taken, in bytes.
+const maxKey = 8 << 10
+
+// unquoted takes away the quotation marks that come along when a key is copied
+// out of a file.
+func unquoted(key string) string {
+	if n := len(key); n > 1 && key[0] == key[n-1] && (key[0] == '"' || key[0] == '\'') {
+		return key[1 : n-1]
+	}
+	return key
+}
+
+// readHidden reads a line without showing it. When ctx ends first, as it does
+// for Ctrl-C, the terminal is set back and the reader left behind: the program is
+// about to end.
+func readHidden(ctx context.Context, fd int) ([]byte, error) {
+	before, err := term.GetState(fd)
+	if err != nil {
+		return nil, err
+	}
+	type answer struct {
+		line []byte
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := term.ReadPassword(fd)
+		got <- answer{line, err}
+	}()
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-ctx.Done():
+		_ = term.Restore(fd, before)
+		return nil, errors.New("interrupted; no key was stored")
+	}
 }

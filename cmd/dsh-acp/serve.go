@@ -30,7 +30,7 @@ func runServe(ctx context.Context, e env, args []string) error {
 	if f.NArg() > 0 {
 		// An editor appends the login's argument to those it starts the agent with.
 		if f.Arg(0) == "login" {
-			return login(e, f.options, false)
+			return login(ctx, e, f.options, false)
 		}
 		return f.parse(args, 0)
 	}
