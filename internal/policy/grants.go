@@ -174,7 +174,20 @@ func (g *Grants) Keep(x Granted) error {
 	if err := g.opt.Project.add([]Granted{saved}); err != nil {
 		return err
 	}
+	g.renumber(x)
 	return g.Revoke(x)
+}
+
+// renumber gives the number of an answer of the session to the same one of the
+// project: people go on calling it by that.
+func (g *Grants) renumber(x Granted) {
+	was, now := numbered{x.Key, x.Rejected, ThisSession}, numbered{x.Key, x.Rejected, ThisProject}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := g.numbers[was]; n != 0 && g.numbers[now] == 0 {
+		g.numbers[now] = n
+		g.numbers[was] = len(g.numbers) // a number of its own, should it be given again
+	}
 }
 
 // Revoke takes back an entry of List. One that is not there any more is no

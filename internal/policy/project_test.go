@@ -361,3 +361,65 @@ func TestChangesAreTold(t *testing.T) {
 		t.Error("what is the project's is not the other session's")
 	}
 }
+
+// An answer keeps its number when it is kept for the project, and no number is
+// ever that of two answers.
+func TestAKeptAnswerKeepsItsNumber(t *testing.T) {
+	project, _ := openTestProject(t, t.TempDir(), t.TempDir())
+	g := NewSessionGrants(GrantsOptions{Project: project})
+	allow := func(key string) {
+		t.Helper()
+		if err := g.Allow(Grant{Key: key}, ThisSession); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() map[string]int {
+		t.Helper()
+		all, err := g.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]int{}
+		taken := map[int]bool{}
+		for _, x := range all {
+			if taken[x.Number] {
+				t.Errorf("the number %d is that of two: %+v", x.Number, all)
+			}
+			taken[x.Number] = true
+			out[x.Label+map[Lifetime]string{ThisSession: " session", ThisProject: " project"}[x.Lifetime]] = x.Number
+		}
+		return out
+	}
+	allow("command prefix a")
+	allow("command prefix b")
+	before := list()
+	all, _ := g.List()
+	if err := g.Keep(all[0]); err != nil {
+		t.Fatal(err)
+	}
+	if after := list(); after["a project"] != before["a session"] || after["b session"] != before["b session"] || len(after) != 2 {
+		t.Errorf("%v, then %v", before, after)
+	}
+	allow("command prefix c")
+	all, _ = g.List()
+	for _, x := range all {
+		if x.Lifetime == ThisSession {
+			if err := g.Keep(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	kept := list()
+	all, _ = g.List()
+	for _, x := range all {
+		if x.Label == "a" {
+			if err := g.Revoke(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	allow("command prefix a")
+	if again := list(); again["b project"] != kept["b project"] || again["c project"] != kept["c project"] || again["a session"] == 0 || len(again) != 3 {
+		t.Errorf("%v, then %v", kept, again)
+	}
+}
