@@ -77,10 +77,8 @@ func execute(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonv
 	if questions.Len() == 0 {
 		return jsonvalue.Value{}, errors.New("ask_user_question requires at least one question")
 	}
-	for _, q := range questions.Elements() {
-		if strings.TrimSpace(q.GetString("question")) == "" {
-			return jsonvalue.Value{}, errors.New("invalid question: `question` must be a non-empty string")
-		}
+	if err := check(questions); err != nil {
+		return jsonvalue.Value{}, err
 	}
 	var answers []jsonvalue.Value
 	for _, q := range questions.Elements() {
@@ -91,6 +89,36 @@ func execute(ctx context.Context, args jsonvalue.Value, run registry.Run) (jsonv
 		answers = append(answers, answerValue(q.GetString("id"), a))
 	}
 	return jsonvalue.Object(jsonvalue.Member{Key: "answers", Value: jsonvalue.Array(answers...)}), nil
+}
+
+// check refuses what the user could not answer so that the model knows what was
+// meant: before the first question is shown, since nobody likes to answer in vain.
+func check(questions jsonvalue.Value) error {
+	ids := map[string]bool{}
+	for _, q := range questions.Elements() {
+		id := q.GetString("id")
+		switch {
+		case strings.TrimSpace(q.GetString("question")) == "":
+			return errors.New("invalid question: `question` must be a non-empty string")
+		case strings.TrimSpace(id) == "":
+			return errors.New("invalid question: `id` must be a non-empty string")
+		case ids[id]:
+			return fmt.Errorf("invalid questions: duplicate id %q", id)
+		}
+		ids[id] = true
+		labels := map[string]bool{}
+		for _, o := range q.Get("options").Elements() {
+			label := strings.TrimSpace(o.GetString("label"))
+			switch {
+			case label == "":
+				return fmt.Errorf("invalid question %q: `label` must be a non-empty string", id)
+			case labels[label]:
+				return fmt.Errorf("invalid question %q: duplicate label %q", id, label)
+			}
+			labels[label] = true
+		}
+	}
+	return nil
 }
 
 // Ask puts one question to the user of the call's agent. Failures are the coded

@@ -98,9 +98,13 @@ func TestQuestionsThatAreNotAnswered(t *testing.T) {
 		t.Errorf("without a user: %q", r.Text())
 	}
 	for args, want := range map[string]string{
-		`{"questions":[]}`:                                                   "Error: ask_user_question requires at least one question",
-		`{"questions":[{"id":"a","question":" "}]}`:                          "Error: invalid question: `question` must be a non-empty string",
-		`{"questions":[{"id":"a","question":"b"},{"id":"c","question":""}]}`: "Error: invalid question: `question` must be a non-empty string",
+		`{"questions":[]}`:                                                    "Error: ask_user_question requires at least one question",
+		`{"questions":[{"id":"a","question":" "}]}`:                           "Error: invalid question: `question` must be a non-empty string",
+		`{"questions":[{"id":"a","question":"b"},{"id":"c","question":""}]}`:  "Error: invalid question: `question` must be a non-empty string",
+		`{"questions":[{"id":" ","question":"b"}]}`:                           "Error: invalid question: `id` must be a non-empty string",
+		`{"questions":[{"id":"a","question":"b"},{"id":"a","question":"c"}]}`: `Error: invalid questions: duplicate id "a"`,
+		`{"questions":[{"id":"a","question":"b","options":[{"label":""}]}]}`:  "Error: invalid question \"a\": `label` must be a non-empty string",
+		`{"questions":[{"id":"a","question":"b"},{"id":"c","question":"d","options":[{"label":"S"},{"label":"T"},{"label":" S"}]}]}`: `Error: invalid question "c": duplicate label "S"`,
 	} {
 		p := &person{plain: plain{scope}}
 		if r := pipe.Execute(t.Context(), pipeline.Call{ID: "c", Name: Name, RawArguments: args, Agent: p}); r.Text() != want || len(p.asked) != 0 {
