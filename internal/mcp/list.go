@@ -31,6 +31,12 @@ type rawTool struct {
 	problem           string // why it cannot be offered; "" when it can
 }
 
+// furtherTools stands for what is not read of a list that is too long.
+var furtherTools = rawTool{
+	name:    "(further tools)",
+	problem: fmt.Sprintf("the server lists more than %d tools, or more than %d pages of them", maxTools, maxPages),
+}
+
 // equal says whether nothing that the model sees has changed.
 func (t rawTool) equal(u rawTool) bool {
 	return t.name == u.name && t.description == u.description && t.problem == u.problem &&
@@ -66,13 +72,16 @@ func (l *link) tools(ctx context.Context) ([]rawTool, error) {
 		}
 		for _, t := range *list.Tools {
 			if len(out) == maxTools {
-				return out, nil
+				return append(out, furtherTools), nil
 			}
 			out = append(out, readTool(t))
 		}
 		cursor, _ = list.NextCursor.(string)
-		if cursor == "" || seen[cursor] || page+1 == maxPages {
+		switch {
+		case cursor == "" || seen[cursor]:
 			return out, nil
+		case page+1 == maxPages:
+			return append(out, furtherTools), nil
 		}
 		seen[cursor] = true
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -91,7 +92,7 @@ func (v *server) run(ctx context.Context) {
 	failures := 0
 	for {
 		began := time.Now()
-		err := v.live(ctx)
+		err := harmless(v.live(ctx))
 		if ctx.Err() != nil {
 			v.withdraw()
 			v.set(Closed, nil)
@@ -144,6 +145,19 @@ func (v *server) set(state State, err error) {
 	}
 	close(v.changed)
 	v.changed = make(chan struct{})
+}
+
+// harmlessError has words of a server in it, and shows none that steer a terminal.
+type harmlessError struct{ error }
+
+func (e harmlessError) Error() string { return oneLine(e.error.Error(), 2000) }
+func (e harmlessError) Unwrap() error { return e.error }
+
+func harmless(err error) error {
+	if err == nil {
+		return nil
+	}
+	return harmlessError{err}
 }
 
 // live is one life of the server, from its start to its end. The error says why
@@ -422,12 +436,33 @@ func (v *server) why(l *link, err error) error {
 	v.mu.Unlock()
 	tail := oneLine(lastLines(out.Text, 5), 600)
 	switch {
+	case ended && answered(err):
+		// It ended because we hung up on it: what it said before is the reason.
+		if tail != "" {
+			return fmt.Errorf("%w; it wrote: %s", err, tail)
+		}
+		return err
 	case ended:
 		return &endedError{"the process ended (" + l.process.Exit().String() + ")", tail}
 	case errors.Is(err, io.EOF):
 		return &endedError{"it closed its output", tail}
 	}
 	return &endedError{err.Error(), tail}
+}
+
+// answered says whether an error is about what a server said, rather than about
+// a connection that is gone.
+func answered(err error) bool {
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) {
+		return true
+	}
+	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, os.ErrClosed, syscall.EPIPE, mcp.ErrConnectionClosed, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, gone) {
+			return false
+		}
+	}
+	return err != nil
 }
 
 func lastLines(s string, n int) string {

@@ -311,6 +311,27 @@ func TestServerIsGivenUp(t *testing.T) {
 	}
 }
 
+// A server that answers and refuses ends when it is hung up on; what it said is
+// the reason, in words that steer no terminal.
+func TestWhatAServerSaidIsTheReason(t *testing.T) {
+	w := newWorld(t)
+	w.start(role("refuses"), role("ancient"))
+	want := map[string]string{"refuses": "no licence [31mred", "ancient": `unsupported protocol version: "1999-01-01"`}
+	until(t, "refused", func() bool {
+		for _, st := range w.mcp.Status() {
+			if st.State != Restarting && st.State != Failed {
+				return false
+			}
+		}
+		return true
+	})
+	for _, st := range w.mcp.Status() {
+		if !strings.Contains(st.Error, want[st.Name]) || strings.ContainsAny(st.Error, "\n\x1b") {
+			t.Errorf("%s: %q", st.Name, st.Error)
+		}
+	}
+}
+
 func TestFlakyServerJoinsLater(t *testing.T) {
 	w := newWorld(t)
 	w.start(role("flaky", mcptest.FileVariable, filepath.Join(t.TempDir(), "once")))
@@ -346,8 +367,11 @@ func contextFor(t *testing.T, d time.Duration) context.Context {
 
 func TestManyTools(t *testing.T) {
 	w := newWorld(t)
-	w.start(role("many"), role("looping"))
+	w.start(role("many"), role("looping"), role("endless"))
 	st := w.mcp.Status()
+	if n := len(st[2].Tools); n != maxPages || len(st[2].Refused) != 1 || !strings.Contains(st[2].Refused[0].Reason, "more than 500 pages") {
+		t.Errorf("a list without end: %d tools, left out %v", n, st[2].Refused)
+	}
 	if len(st[0].Tools) != 500 || st[0].Tools[499].Name != "mcp__many__tool_499" {
 		t.Errorf("%d tools", len(st[0].Tools))
 	}
@@ -355,7 +379,7 @@ func TestManyTools(t *testing.T) {
 		t.Errorf("%+v", st[1])
 	}
 	w.wants("mcp__many__tool_499", `{}`, `{}`)
-	if n := len(w.scope.Schemas()); n != 501 {
+	if n := len(w.scope.Schemas()); n != 501+maxPages {
 		t.Errorf("%d schemas", n)
 	}
 }

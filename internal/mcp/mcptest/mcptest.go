@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -143,6 +144,9 @@ func (s *scripted) list(cursor string) string {
 		return `{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`
 	case "looping":
 		return `{"tools":[{"name":"one","inputSchema":` + noArguments + `}],"nextCursor":"again"}`
+	case "endless":
+		n, _ := strconv.Atoi(cursor)
+		return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":%s}],"nextCursor":"%d"}`, n, noArguments, n+1)
 	case "bad":
 		return `{"tools":[
 			{"name":"good","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":9007199254740993}},"$defs":{"t":{"type":"object","properties":{"t":{"$ref":"#/$defs/t"}}}}}},
@@ -193,6 +197,14 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 func (s *scripted) handle(m message) {
 	switch m.Method {
 	case "initialize":
+		switch s.role {
+		case "refuses":
+			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no licence\n\u001b[31mred"}}`, m.ID)
+			return
+		case "ancient":
+			s.reply(m.ID, `{"protocolVersion":"1999-01-01","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1.0"}}`)
+			return
+		}
 		s.reply(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"scripted","version":"1.0"},"instructions":"Be gentle with {{it}}."}`)
 	case "ping":
 		s.reply(m.ID, `{}`)
