@@ -277,11 +277,14 @@ func (a *app) toolsScope(ctx context.Context, e env) (scope *registry.Scope, clo
 // ToolSources tells about a session's MCP servers, for /tools.
 func (a *app) ToolSources(s *agent.Session) string {
 	var b strings.Builder
-	for _, st := range a.MCPStatus(s.SessionID()) {
+	item := func(format string, args ...any) {
 		if b.Len() == 0 {
 			b.WriteString("MCP servers:\n")
 		}
-		fmt.Fprintf(&b, "\n- %s", st.Line())
+		fmt.Fprintf(&b, "\n- "+format, args...)
+	}
+	for _, st := range a.MCPStatus(s.SessionID()) {
+		item("%s", st.Line())
 		for i, t := range st.Refused {
 			if i == 5 {
 				fmt.Fprintf(&b, "\n  - and %d more", len(st.Refused)-i)
@@ -289,6 +292,13 @@ func (a *app) ToolSources(s *agent.Session) string {
 			}
 			fmt.Fprintf(&b, "\n  - left out: `%s`: %s", strings.ReplaceAll(t.Tool, "`", "'"), t.Reason)
 		}
+	}
+	// Not every editor shows the notice with which the session began.
+	switch _, waiting, err := projectServers(a.cfg, s.Cwd()); {
+	case err != nil:
+		item("those of `%s` are not started: %v", mcp.ProjectFile, err)
+	case waiting != "":
+		item("those of `%s` are not started, because nobody has allowed them: %s", mcp.ProjectFile, waiting)
 	}
 	return b.String()
 }

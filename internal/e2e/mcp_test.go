@@ -373,6 +373,10 @@ func TestServersOfAWorkspaceNeedConsent(t *testing.T) {
 	if !strings.Contains(c.stderr.String(), "dsh-acp mcp --allow "+cwd) {
 		t.Errorf("nobody is told how to allow it: %s", c.stderr)
 	}
+	c.prompt(s, "/tools")
+	if text := c.message(s); !strings.Contains(text, "MCP servers:\n\n- those of `.mcp.json` are not started") || !strings.Contains(text, "dsh-acp mcp --allow "+cwd) {
+		t.Errorf("/tools says nothing of them: %s", text)
+	}
 	command := func(args ...string) string {
 		cfg := filepath.Join(t.TempDir(), "c.yaml")
 		write(t, cfg, config)

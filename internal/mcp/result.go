@@ -3,6 +3,8 @@ package mcp
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -11,15 +13,28 @@ import (
 )
 
 // value is the canonical value of a result: {content, structuredContent?}, as the
-// server sent it. Blocks that are no blocks are left out; structured content that
+// server sent it. Blocks that cannot be read are left out, and a text says so; structured content that
 // breaks the server's own promise, or that a program could not be given, becomes
 // text. failed says that the tool says it failed.
 func (t *remoteTool) value(result jsonvalue.Value) (value jsonvalue.Value, failed bool) {
 	var blocks []jsonvalue.Value
+	var unread []string
 	for _, b := range result.Get("content").Elements() {
-		if b, ok := readBlock(b); ok {
-			blocks = append(blocks, b)
+		if block, ok := readBlock(b); ok {
+			blocks = append(blocks, block)
+		} else {
+			unread = append(unread, strconv.Quote(oneLine(b.GetString("type"), 30)))
 		}
+	}
+	if n := len(unread); n > 0 {
+		// What is missing is said, or a result would look whole that is not.
+		slices.Sort(unread)
+		kinds := slices.Compact(unread)
+		if len(kinds) > 5 {
+			kinds = append(kinds[:5:5], "…")
+		}
+		blocks = append(blocks, content.Text(fmt.Sprintf("[%s of the result could not be read and %s left out: type %s]",
+			count(n, "part"), map[bool]string{true: "is", false: "are"}[n == 1], strings.Join(kinds, ", "))).Value())
 	}
 	failed, _ = result.Get("isError").Bool()
 	structured := result.Get("structuredContent")

@@ -202,14 +202,14 @@ func TestNothingOfAResultIsLost(t *testing.T) {
 	for _, b := range r.Content() {
 		types = append(types, b.Type())
 	}
-	if got := strings.Join(types, " "); got != "text image audio text" {
+	if got := strings.Join(types, " "); got != "text image audio text text" {
 		t.Errorf("content: %s", got)
 	}
-	if got := r.Text(); got != "here\n"+`{"b":1,"a":12345678901234}` {
+	if got := r.Text(); got != "here\n"+`[3 parts of the result could not be read and are left out: type "", "image", "unheard"]`+"\n"+`{"b":1,"a":12345678901234}` {
 		t.Errorf("text: %q", got)
 	}
 	v := r.Value()
-	if v.Get("content").Len() != 3 || v.Get("structuredContent").String() != `{"b":1,"a":12345678901234}` {
+	if v.Get("content").Len() != 4 || v.Get("structuredContent").String() != `{"b":1,"a":12345678901234}` {
 		t.Errorf("value: %s", v)
 	}
 	tool, _ := w.scope.Get("mcp__ok__typed")
