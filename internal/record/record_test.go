@@ -120,7 +120,14 @@ func TestTheBoundsOfASnapshot(t *testing.T) {
 		}
 	}
 	put("a/b.txt", "sk-0123456789abcdef")
-	put("bin", "\x00sk-0123456789abcdef")
+	put("bin", "\x00plain")
+	put("holds", "\x00sk-0123456789abcdef")
+	put("sk-0123456789abcdef.txt", "")
+	put("dir-sk-0123456789abcdef/x", "")
+	put(hiddenPrefix+"1/frames.jsonl", "")
+	put("earlier/recording.json", "{}")
+	put("earlier/session.jsonl", "")
+	put("another/session.jsonl", "") // no recording
 	put("node_modules/x/y.js", "")
 	put("deploy.pem", "")
 	put("big", strings.Repeat("x", maxFile+1))
@@ -138,10 +145,21 @@ func TestTheBoundsOfASnapshot(t *testing.T) {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}
+	if _, err := os.Stat(filepath.Join(to, "another", "session.jsonl")); err != nil {
+		t.Error(err)
+	}
 	if data, err := os.ReadFile(filepath.Join(to, "in")); err != nil || string(data) != "[redacted]" {
 		t.Errorf("%q, %v", data, err)
 	}
-	if data, _ := os.ReadFile(filepath.Join(to, "bin")); string(data) != "\x00sk-0123456789abcdef" {
+	for _, gone := range []string{"holds", "sk-0123456789abcdef.txt", "dir-sk-0123456789abcdef", hiddenPrefix + "1", "earlier"} {
+		if _, err := os.Lstat(filepath.Join(to, gone)); err == nil {
+			t.Errorf("%s was copied", gone)
+		}
+	}
+	if strings.Contains(out, "0123456789abcdef") {
+		t.Errorf("a key is told: %s", out)
+	}
+	if data, _ := os.ReadFile(filepath.Join(to, "bin")); string(data) != "\x00plain" {
 		t.Errorf("a file that is no text was changed: %q", data)
 	}
 	if info, err := os.Stat(filepath.Join(to, "bin")); err != nil || info.Mode().Perm()&0o100 == 0 {

@@ -49,7 +49,8 @@ func snapshot(from, to string, red *redactor) jsonvalue.Value {
 	leave := func(path, why string) {
 		omitted++
 		if len(out) < maxListed {
-			out = append(out, jsonvalue.Object(member("path", jsonvalue.String(strings.ToValidUTF8(filepath.ToSlash(path), "?"))), member("reason", jsonvalue.String(why))))
+			path = red.text(strings.ToValidUTF8(filepath.ToSlash(path), "?"))
+			out = append(out, jsonvalue.Object(member("path", jsonvalue.String(path)), member("reason", jsonvalue.String(why))))
 		}
 	}
 	files, total := 0, int64(0)
@@ -70,6 +71,15 @@ func snapshot(from, to string, red *redactor) jsonvalue.Value {
 				return fs.SkipDir
 			}
 			return nil
+		case red.text(d.Name()) != d.Name():
+			leave(rel, "its name holds what looks like a key")
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() && (strings.HasPrefix(d.Name(), hiddenPrefix) || isScenario(path)):
+			leave(rel, "it is a recording")
+			return fs.SkipDir
 		case d.IsDir():
 			return nil
 		}
@@ -95,7 +105,10 @@ func snapshot(from, to string, red *redactor) jsonvalue.Value {
 			leave(rel, "the workspace is too large")
 		default:
 			total += info.Size()
-			if err := copyFile(path, filepath.Join(to, rel), info.Mode().Perm(), red); err != nil {
+			switch err := copyFile(path, filepath.Join(to, rel), info.Mode().Perm(), red); {
+			case errors.Is(err, errHolds):
+				leave(rel, errHolds.Error())
+			case err != nil:
 				leave(rel, "it could not be copied")
 			}
 		}
@@ -110,6 +123,20 @@ func snapshot(from, to string, red *redactor) jsonvalue.Value {
 	return jsonvalue.Array(out...)
 }
 
+// isScenario reports whether a folder is what an earlier recording became.
+func isScenario(dir string) bool {
+	for _, name := range []string{"recording.json", "session.jsonl"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	return true
+}
+
+// errHolds says why a file that is no text is left out: nothing can be replaced
+// in it without breaking it.
+var errHolds = errors.New("it is no text and holds what looks like a key")
+
 // copyFile copies a file; of a text the secrets go.
 func copyFile(from, to string, mode fs.FileMode, red *redactor) error {
 	data, err := os.ReadFile(from)
@@ -118,6 +145,8 @@ func copyFile(from, to string, mode fs.FileMode, red *redactor) error {
 	}
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		data = []byte(red.places.Replace(red.text(string(data))))
+	} else if text := string(data); red.text(text) != text {
+		return errHolds
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
