@@ -92,6 +92,9 @@ func (d *decoder) stream(body io.Reader) error {
 		if ev.Done() {
 			break
 		}
+		if ev.Name == "error" && d.finish == "" {
+			return d.resp.ServerError(ev.Data, d.model) // whatever it looks like
+		}
 		v, err := parse(ev.Data)
 		if err != nil {
 			if d.finish != "" {

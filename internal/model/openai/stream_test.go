@@ -155,6 +155,8 @@ func TestBrokenStreams(t *testing.T) {
 		{"an error midway", events(delta(`{"content":"a"}`), `{"error":{"message":"Server overloaded","type":"server_error","code":"503"}}`), "OVERLOADED retryable", "Server overloaded"},
 		{"a bare error midway", events(call, "{\"error\":{\"message\":\"boom\"}}\n"), "PROTOCOL retryable", "boom"},
 		{"an error event", events("event: error\ndata: {\"message\":\"x\",\"type\":\"error\",\"code\":429}\n\n"), "RATE_LIMITED retryable", "limits"},
+		{"an error event of words alone", events("event: error\ndata: {\"message\":\"bad thing\"}\n\n"), "PROTOCOL retryable", "bad thing"},
+		{"an error event that is no JSON", events("event: error\ndata: bad thing\n\n"), "PROTOCOL retryable", "bad thing"},
 		{"an error as text", events(`{"error":"out of memory"}`), "PROTOCOL retryable", "out of memory"},
 		{"an error in the choice", events(`{"choices":[{"delta":{},"finish_reason":"error","error":{"code":502,"message":"upstream"}}]}`), "OVERLOADED retryable", "upstream"},
 		{"out of resources", events(call, fin("insufficient_system_resource"), done), "OVERLOADED retryable", "resources"},
@@ -164,6 +166,7 @@ func TestBrokenStreams(t *testing.T) {
 		{"a call without a name", events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`), fin("tool_calls"), done), "PROTOCOL retryable", "naming"},
 		{"stalls", s.hang(delta(`{"content":"a"}`), call), "TIMEOUT retryable", "stopped in the middle"},
 		{"never begins", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "TIMEOUT retryable", "did not begin"},
+		{"never begins behind its header", s.hang(), "TIMEOUT retryable", "did not begin"},
 		{"only keep-alives", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				events(": keep-alive\n\n")(w, r)
