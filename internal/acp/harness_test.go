@@ -56,6 +56,7 @@ type backend struct {
 	pipe      *pipeline.Pipeline
 	model     *provider
 	opened    func(SessionParams)
+	closed    func(id string)
 	params    SessionParams
 	commands  []model.Command
 	catalogue *agent.Catalogue
@@ -83,11 +84,15 @@ func (b *backend) LoadSession(context.Context, string, SessionParams) (*agent.Se
 }
 func (b *backend) ListSessions(context.Context) ([]session.Summary, error) { return nil, nil }
 func (b *backend) DeleteSession(context.Context, string) error             { return nil }
-func (b *backend) SessionClosed(context.Context, string)                   {}
-func (b *backend) Commands(*agent.Session) []model.Command                 { return b.commands }
-func (b *backend) AuthHint() string                                        { return "" }
-func (b *backend) CheckAuth(context.Context) error                         { return nil }
-func (b *backend) EndProcesses(context.Context) error                      { return nil }
+func (b *backend) SessionClosed(_ context.Context, id string) {
+	if b.closed != nil {
+		b.closed(id)
+	}
+}
+func (b *backend) Commands(*agent.Session) []model.Command { return b.commands }
+func (b *backend) AuthHint() string                        { return "" }
+func (b *backend) CheckAuth(context.Context) error         { return nil }
+func (b *backend) EndProcesses(context.Context) error      { return nil }
 
 // harness is a server with a client on its pipes.
 type harness struct {

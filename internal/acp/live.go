@@ -26,6 +26,7 @@ type liveSession struct {
 	inbox    chan *promptJob
 	replayed bool          // its log was shown when it was loaded
 	done     chan struct{} // closed when its goroutine has ended and its log is closed
+	freed    sync.Once     // what it left is ended; see closeSession
 
 	forms       bool     // the client shows forms
 	steersAll   bool     // the client wants its prompts in the running turn

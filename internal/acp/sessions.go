@@ -233,11 +233,15 @@ func (s *Server) closeSession(ctx context.Context, l *liveSession) error {
 	case <-ctx.Done():
 		return protocol.Cancelled("the session is still closing")
 	}
-	id := l.agent.SessionID()
-	s.mu.Lock()
-	delete(s.sessions, id)
-	s.mu.Unlock()
-	s.opt.Backend.SessionClosed(ctx, id)
+	// Once, and before the session can be opened again: what is ended here is known
+	// by its id, and would else be the new one's.
+	l.freed.Do(func() {
+		id := l.agent.SessionID()
+		s.opt.Backend.SessionClosed(ctx, id)
+		s.mu.Lock()
+		delete(s.sessions, id)
+		s.mu.Unlock()
+	})
 	return nil
 }
 
