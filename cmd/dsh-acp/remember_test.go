@@ -22,6 +22,25 @@ func (a at) AgentID() string        { return "a" }
 func (a at) Scope() *registry.Scope { return a.scope }
 func (a at) Cwd() string            { return a.cwd }
 
+// An agent whose session has ended has nobody to say what it may change.
+func TestWithoutASessionNothingIsChanged(t *testing.T) {
+	reg, err := registry.New(registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{}
+	for _, who := range []registry.Agent{nil, at{reg.Global(), "/work"}} {
+		exec, err := reg.Begin(registry.ExecutionSpec{CallID: "c", Name: "write", Arguments: jsonvalue.Object(), Agent: who})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode, ok := a.mayChange(exec, "/work/x"); ok != (who == nil) || mode != "read-only" {
+			t.Errorf("%v: %s %v", who, mode, ok)
+		}
+		reg.End(exec)
+	}
+}
+
 // A command that runs meanwhile may turn a link while the person reads the
 // question. What is remembered is what the option said.
 func TestWhatIsRememberedIsWhatWasOffered(t *testing.T) {

@@ -148,8 +148,8 @@ func (a *app) mayChange(exec *registry.Execution, real string) (mode string, ok 
 	s := a.sessionOf(exec)
 	p, known := a.bounds(exec)
 	switch {
-	case !known:
-		return "", true // no session, no policy
+	case !known: // of nobody there is no policy; who has no session any more may change nothing
+		return string(sandbox.ReadOnly), exec.Agent() == nil
 	case p.Mode == sandbox.FullAccess:
 		return string(p.Mode), true
 	case p.Mode == sandbox.WorkspaceWrite && sandbox.NewLayout(p).Writable(real):
