@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -49,9 +50,13 @@ func (p *Projector) jobEnd(d jsonvalue.Value) []Update {
 		}
 	}
 	if cut, _ := d.Get("truncated").Bool(); cut {
-		view.Output = "[... the end of the output; all of it: " + orUnavailable(d.GetString("outputPath")) + " ...]\n" + view.Output
+		held, name := "all of it", "full output"
+		if n, partly := d.Get("outputHeld").Int64(); partly {
+			held, name = fmt.Sprintf("its first %d bytes", n), "beginning of the output"
+		}
+		view.Output = "[... the end of the output; " + held + ": " + orUnavailable(d.GetString("outputPath")) + " ...]\n" + view.Output
 		if path := d.GetString("outputPath"); path != "" {
-			view.Files = []File{{Path: path, Name: "full output"}}
+			view.Files = []File{{Path: path, Name: name}}
 		}
 	}
 	if view.Notes != "" {

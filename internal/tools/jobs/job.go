@@ -175,6 +175,9 @@ func (j *Job) finish(end End, err error) {
 		if j.out.path != "" {
 			data = data.With("outputPath", jsonvalue.String(j.out.path))
 		}
+		if j.out.path != "" && j.out.cut {
+			data = data.With("outputHeld", jsonvalue.Int(j.out.written))
+		}
 	}
 	j.mu.Unlock()
 	j.cancel(nil)
@@ -209,14 +212,14 @@ func (j *Job) wait(ctx context.Context, limit time.Duration) error {
 }
 
 // read is the output since the last read, and the job as it is then.
-func (j *Job) read() (text string, lost bool, path string, task jsonvalue.Value) {
+func (j *Job) read() (text string, lost bool, path, holds string, task jsonvalue.Value) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	text, lost = j.out.read()
 	if !j.finished.IsZero() {
 		j.told = true // it has read the end
 	}
-	return text, lost, j.out.path, j.value()
+	return text, lost, j.out.path, j.out.holds(), j.value()
 }
 
 // value is the job as the tools show it. The caller holds j.mu.

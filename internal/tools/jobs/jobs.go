@@ -27,7 +27,7 @@ import (
 // its last output, also between turns: an editor shows them as a card of its own.
 const (
 	TypeStart = "job/start" // taskId, callId, kind, label, description?, cwd?, outputPath?
-	TypeEnd   = "job/end"   // taskId, status, detail?, exitCode?, signal?, output, truncated?
+	TypeEnd   = "job/end"   // taskId, status, detail?, exitCode?, signal?, output, truncated?, outputPath?, outputHeld? (bytes of it in the file, when that is not all)
 )
 
 // DefaultMaxRunning is how many jobs of one session may run at the same time.
@@ -314,6 +314,7 @@ type spool struct {
 	file    io.WriteCloser
 	written int64
 	failed  bool
+	cut     bool                                 // it lacks the end
 	conceal func(piece []byte, last bool) []byte // nil changes nothing
 }
 
@@ -322,6 +323,7 @@ const spoolLimit = 64 << 20
 
 func (s *spool) write(p []byte) {
 	if s.path == "" || s.failed || len(p) == 0 {
+		s.cut = s.cut || len(p) > 0
 		return
 	}
 	if s.file == nil {
@@ -342,15 +344,24 @@ func (s *spool) write(p []byte) {
 
 func (s *spool) put(p []byte) {
 	if room := spoolLimit - s.written; int64(len(p)) > room {
-		p = p[:room]
+		p, s.cut = p[:room], true
 	}
 	n, err := s.file.Write(p)
 	s.written += int64(n)
+	s.cut = s.cut || err != nil
 	if err != nil || s.written >= spoolLimit {
 		s.failed = true
 		_ = s.file.Close()
 		s.file = nil
 	}
+}
+
+// holds says what of the output is in the file.
+func (s *spool) holds() string {
+	if s.cut && s.path != "" {
+		return fmt.Sprintf("the first %d bytes of it", s.written)
+	}
+	return "full output"
 }
 
 func (s *spool) close() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -402,6 +403,41 @@ func TestOutputIsBoundedAndWhole(t *testing.T) {
 		b.close()
 		if data, err := os.ReadFile(b.path); all.Len() > 0 && (err != nil || string(data) != all.String()) {
 			rt.Fatalf("the file has %d bytes of %d: %v", len(data), all.Len(), err)
+		}
+	})
+}
+
+// A file that lacks the end of the output is never called the whole, while the
+// job runs, on its card, and when the session is loaded again.
+func TestAFileThatIsNotTheWholeSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := newWorld(t, Options{Dir: func(string) string { return dir }})
+		k := w.start(w.a)
+		piece := []byte(strings.Repeat("x\n", 1<<20))
+		path := filepath.Join(dir, "bash_1.txt")
+		for range spoolLimit / len(piece) {
+			k.out(piece)
+		}
+		if got := w.call(w.a, "task_output", `{"task_id":"bash_1"}`); !strings.Contains(got, "; full output: "+path) {
+			t.Errorf("exactly as much as fits: %.300q", got[max(0, len(got)-300):])
+		}
+		k.out([]byte("y\n"))
+		k.out(piece)
+		held := fmt.Sprintf("the first %d bytes of it: %s", spoolLimit, path)
+		if got := w.call(w.a, "task_output", `{"task_id":"bash_1"}`); !strings.Contains(got, held) || strings.Contains(got, "full output") {
+			t.Errorf("%.300q", got[max(0, len(got)-300):])
+		}
+		k.end(exited(0))
+		synctest.Wait()
+		log := w.a.log()
+		if last := log[len(log)-1]; !strings.HasPrefix(last, TypeEnd+" ") || !strings.Contains(last, fmt.Sprintf(`"outputHeld":%d`, spoolLimit)) {
+			t.Errorf("%.100q", last)
+		}
+		v := newWorld(t, Options{})
+		v.m.Restore("s", slices.Values(w.a.events))
+		if got := v.call(v.a, "task_output", `{"task_id":"bash_1"}`); !strings.Contains(got, held) {
+			t.Errorf("loaded again: %.300q", got[max(0, len(got)-300):])
 		}
 	})
 }

@@ -46,6 +46,7 @@ func (m *Manager) Restore(session string, events iter.Seq[LogEvent]) {
 				j.end.Detail = d.GetString("detail")
 				j.out.unread.write([]byte(d.GetString("output")), keptUnread)
 				j.out.unread.lost, _ = d.Get("truncated").Bool()
+				j.out.written, j.out.cut = d.Get("outputHeld").Int64()
 			}
 		case "context/message", "tool/result":
 			j := byID[d.Get("meta").GetString("taskId")]

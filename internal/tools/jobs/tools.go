@@ -105,7 +105,7 @@ func (m *Manager) output(ctx context.Context, args jsonvalue.Value, run registry
 			return jsonvalue.Value{}, err
 		}
 	}
-	text, lost, path, task := j.read()
+	text, lost, path, holds, task := j.read()
 	var b strings.Builder
 	if text == "" {
 		text = "(no new output)"
@@ -121,7 +121,7 @@ func (m *Manager) output(ctx context.Context, args jsonvalue.Value, run registry
 		if path == "" {
 			path = "(unavailable)"
 		}
-		line("[some output was dropped from memory; full output: " + path + "]")
+		line("[some output was dropped from memory; " + holds + ": " + path + "]")
 	}
 	line(statusLine(task))
 	return jsonvalue.Object(member("text", b.String()), jsonvalue.Member{Key: "task", Value: task}), nil
