@@ -318,22 +318,21 @@ func TestRedact(t *testing.T) {
 // byte is that for the first byte of the answer, and the shorter one for pauses
 // holds from there.
 func TestPatienceBeforeTheAnswer(t *testing.T) {
-	think, pause := time.Duration(0), time.Duration(0)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.(http.Flusher).Flush()
-		wait := func(d time.Duration) {
-			select {
-			case <-time.After(d):
-			case <-r.Context().Done():
+	slow := func(think, pause time.Duration) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			wait := func(d time.Duration) {
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(d):
+				case <-r.Context().Done():
+				}
 			}
-		}
-		wait(think)
-		_, _ = io.WriteString(w, "one ")
-		w.(http.Flusher).Flush()
-		wait(pause)
-		_, _ = io.WriteString(w, "two")
-	}))
-	defer srv.Close()
+			wait(think)
+			_, _ = io.WriteString(w, "one ")
+			wait(pause)
+			_, _ = io.WriteString(w, "two")
+		}))
+	}
 	const short, long = 100 * time.Millisecond, 10 * time.Second
 	for _, c := range []struct {
 		name                           string
@@ -345,7 +344,8 @@ func TestPatienceBeforeTheAnswer(t *testing.T) {
 		{"pauses too long", long, short, 0, long, "one ", "TIMEOUT retryable", "stopped in the middle"},
 		{"thinks longer than without progress", 2 * long, long, 0, 0, "one two", "", ""},
 	} {
-		think, pause = c.thinking, c.pausing
+		srv := slow(c.thinking, c.pausing)
+		defer srv.Close()
 		cl := client(srv.URL)
 		cl.FirstByte, cl.Idle, cl.Progress = c.first, c.idle, 2*short
 		if c.pausing > 0 {
