@@ -201,6 +201,11 @@ func TestMarkupForAToolIsNeverShown(t *testing.T) {
 		"<function=read>" + args + "</function>": " → read " + args,
 		"<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>" + args + "<|tool_call_end|><|tool_calls_section_end|>": " → read " + args,
 
+		"<antml:function_calls>\n<antml:invoke name=\"read\">\n<antml:parameter name=\"path\">x</antml:parameter>\n</antml:invoke>\n</antml:function_calls>": " → read " + args,
+		"<function_calls>\n<antml:invoke name=\"read\">\n<antml:parameter name=\"path\">x</antml:parameter>\n</antml:invoke>\n</function_calls>":             " → read " + args,
+		"<minimax:tool_call>\n<invoke name=\"read\">\n<parameter name=\"path\">x</parameter>\n</invoke>\n</minimax:tool_call>":                               " → read " + args,
+		"<antml:invoke name=\"read\">\n<antml:parameter name=\"pa":                                                                                           " BROKEN",
+
 		"<tool_call>\n{\"name\":\"read\",\"arguments\":" + args + "}":              " BROKEN",
 		"<tool_call>\n{\"name\":\"read\",\"arguments\":" + args + "\n</tool_call>": " BROKEN",
 		"<tool_call>read\n<arg_key>path</arg_key>\n<arg_val":                       " BROKEN",

@@ -35,6 +35,9 @@ var legacy = []string{
 // out, and that of other families of models.
 var softMarkers = []string{"function_calls>", "invoke name=", "tool_calls>", "tool_call>", "function="}
 
+// namespaces stand before the words of bare markup in some models' spelling.
+var namespaces = []string{"antml:", "minimax:"}
+
 // maxMarker bounds how much text may wait for a decision, in bytes.
 const maxMarker = 96
 
@@ -124,6 +127,15 @@ func (c *cursor) word(closing bool) verdict {
 	}
 	if closing {
 		return no // an end without a beginning is nobody's call
+	}
+	for _, ns := range namespaces {
+		if inner, ok := strings.CutPrefix(rest, ns); ok {
+			rest = inner
+			break
+		}
+		if strings.HasPrefix(ns, rest) {
+			return c.more()
+		}
 	}
 	for _, m := range softMarkers {
 		if strings.HasPrefix(rest, m) {

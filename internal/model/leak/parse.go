@@ -61,7 +61,7 @@ var (
 	dsmlToken = `(?:(?:[｜|│∣]\s*)+DSML\s*(?:[｜|│∣]\s*)+|DSML\s*[｜|│∣:_]\s*)`
 	anyDSML   = once(func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + dsmlToken) })
 	withToken = once(func() *dialect { return newDialect(dsmlToken, `?`) })
-	bare      = once(func() *dialect { return newDialect(``, ``) })
+	bare      = once(func() *dialect { return newDialect(`(?:antml|minimax)?:?`, ``) })
 
 	legacyToken = once(func() *regexp.Regexp {
 		return regexp.MustCompile(lt + `\s*[｜|│∣]+\s*(tool[▁_ ](?:calls?|outputs?|sep)(?:[▁_ ](?:section|argument))?(?:[▁_ ](?:begin|end))?)\s*[｜|│∣]+\s*` + gt)
