@@ -35,7 +35,7 @@ type ProviderModels struct {
 type modelList struct {
 	provider model.Provider
 	models   []model.Info
-	done     chan struct{} // of the fetch that runs or ran last; nil before the first
+	done     chan struct{} // of the fetch that runs or ran last; nil when there is none that counts
 	known    bool
 }
 
@@ -110,7 +110,9 @@ func (c *Catalogue) start(l *modelList) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		l.models, l.known = models, true
+		if l.done == done { // else it was forgotten meanwhile
+			l.models, l.known = models, true
+		}
 	})
 }
 
@@ -120,7 +122,7 @@ func (c *Catalogue) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.lists {
-		l.known, l.models = false, nil
+		l.known, l.models, l.done = false, nil, nil
 	}
 }
 

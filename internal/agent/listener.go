@@ -140,7 +140,7 @@ func (s *Session) goesOn(ctx context.Context) (bool, error) {
 	if len(s.cfg.Listeners) == 0 {
 		return false, nil
 	}
-	last := s.lastText()
+	last := s.LastText()
 	for _, l := range s.cfg.Listeners {
 		if l.Stop == nil {
 			continue
@@ -164,8 +164,9 @@ func (s *Session) goesOn(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// lastText is the text of the model's last message in the log.
-func (s *Session) lastText() string {
+// LastText is the text of the model's last message in the last turn; "" when it
+// has said nothing there.
+func (s *Session) LastText() string {
 	events := s.cfg.Log.Kept()
 	for i := len(events) - 1; i >= 0 && events[i].Type != session.TypeTurnStart; i-- {
 		if events[i].Type != session.TypeAssistantMessage {

@@ -6,7 +6,9 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -408,6 +410,26 @@ func (b slowBrand) Models(ctx context.Context) ([]model.Info, error) {
 
 func (b slowBrand) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] { return nil }
 
+// turningBrand lists old models, late, when it is asked first, and then new ones.
+type turningBrand struct {
+	brand
+	began, first chan struct{}
+	asked        atomic.Int32
+}
+
+func (b *turningBrand) Models(context.Context) ([]model.Info, error) {
+	if b.asked.Add(1) == 1 {
+		close(b.began)
+		<-b.first
+		return []model.Info{{ID: "old"}}, nil
+	}
+	return []model.Info{{ID: "new"}}, nil
+}
+
+func (b *turningBrand) Stream(context.Context, model.Request) iter.Seq2[model.Chunk, error] {
+	return nil
+}
+
 func TestNobodyWaitsForASlowCatalogue(t *testing.T) {
 	b := slowBrand{brand{id: "slow", models: []model.Info{{ID: "m"}}}, make(chan struct{})}
 	cat := agent.NewCatalogue(nil, b)
@@ -421,6 +443,23 @@ func TestNobodyWaitsForASlowCatalogue(t *testing.T) {
 		t.Errorf("%+v", cat.Known())
 	}
 	cat.Close()
+
+	// A list that was asked for before it was forgotten does not count when it comes.
+	turned := &turningBrand{brand: brand{id: "turned"}, began: make(chan struct{}), first: make(chan struct{})}
+	cat = agent.NewCatalogue(nil, turned)
+	_ = cat.Fetch(short)
+	<-turned.began
+	cat.Forget()
+	patient, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if !cat.Fetch(patient) {
+		t.Error("not asked again")
+	}
+	close(turned.first)
+	cat.Close()
+	if got := cat.Known()[0].Models; len(got) != 1 || got[0].ID != "new" {
+		t.Errorf("%+v", got)
+	}
 
 	never := agent.NewCatalogue(nil, slowBrand{brand{id: "never"}, make(chan struct{})})
 	_ = never.Fetch(short)

@@ -7,14 +7,14 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 )
 
-// jobCardID is the id of the card of a background job. The call that started it
+// JobCardID is the id of the card of a background job. The call that started it
 // has a card of its own, which ends when the call returns; the job's goes on
 // until the job ends, in whichever turn or between turns.
-func jobCardID(taskID string) string { return "job:" + taskID }
+func JobCardID(taskID string) string { return "job:" + taskID }
 
 // jobStart projects job/start: a card that is in progress at once.
 func (p *Projector) jobStart(d jsonvalue.Value) []Update {
-	id := jobCardID(d.GetString("taskId"))
+	id := JobCardID(d.GetString("taskId"))
 	if _, open := p.calls[id]; open {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (p *Projector) jobStart(d jsonvalue.Value) []Update {
 
 // jobEnd projects job/end: the end of the card, with the last of the output.
 func (p *Projector) jobEnd(d jsonvalue.Value) []Update {
-	id := jobCardID(d.GetString("taskId"))
+	id := JobCardID(d.GetString("taskId"))
 	open, known := p.calls[id]
 	if !known {
 		return nil

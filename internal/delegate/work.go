@@ -180,7 +180,7 @@ func (w *work) insist() agent.Listener {
 
 // outcome is what the caller gets of how the turn ended.
 func (w *work) outcome(ctx context.Context, stop agent.StopReason, turnErr error) (subagent.Outcome, error) {
-	last := w.lastText()
+	last := w.child.LastText()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errTimeout):
 		return subagent.Outcome{}, unfinished(fmt.Sprintf("subagent run ended abnormally (no end after %s)", w.tree.limits.Timeout.Round(time.Millisecond)), last)
@@ -223,24 +223,6 @@ func unfinished(what, last string) error {
 		return errors.New(what)
 	}
 	return errors.New(what + "\nIts last words: " + clip(last, maxShown))
-}
-
-// lastText is what the subagent said last in its own turn.
-func (w *work) lastText() string {
-	events := w.child.Log().Kept()
-	for i := len(events) - 1; i >= 0 && events[i].Type != session.TypeTurnStart; i-- {
-		if events[i].Type != session.TypeAssistantMessage {
-			continue
-		}
-		var text strings.Builder
-		for _, part := range events[i].Data.Get("content").Elements() {
-			if part.GetString("type") == "text" {
-				text.WriteString(part.GetString("text"))
-			}
-		}
-		return text.String()
-	}
-	return ""
 }
 
 // ended writes the last event about the subagent in the parent's log.

@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dsh-acp/dsh-acp/internal/fileuri"
 )
 
 // client is our side of a connection: what the server may ask of us.
@@ -33,11 +33,7 @@ func (v *server) client(l *link) *mcp.Client {
 	})
 	c.AddReceivingMiddleware(refuseSampling)
 	for _, dir := range v.s.opt.Roots {
-		u := url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}
-		if !strings.HasPrefix(u.Path, "/") {
-			u.Path = "/" + u.Path // a drive letter
-		}
-		c.AddRoots(&mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
+		c.AddRoots(&mcp.Root{URI: fileuri.Format(dir), Name: filepath.Base(dir)})
 	}
 	return c
 }

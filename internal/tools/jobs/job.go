@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dsh-acp/dsh-acp/internal/cards"
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
@@ -29,10 +30,6 @@ var (
 	errKilled        = errors.New("the task was killed")
 	errSessionClosed = errors.New("the session was closed")
 )
-
-// CardID is the id of the card that shows a job, beside the card of the call
-// which started it.
-func CardID(taskID string) string { return "job:" + taskID }
 
 // Job is one job.
 type Job struct {
@@ -112,7 +109,7 @@ func (j *Job) write(p []byte) {
 	live := j.live
 	j.mu.Unlock()
 	if live {
-		j.to.CallOutput(CardID(j.id), p)
+		j.to.CallOutput(cards.JobCardID(j.id), p)
 	}
 }
 
@@ -133,7 +130,7 @@ func (j *Job) announce(exec *registry.Execution) error {
 	defer j.mu.Unlock()
 	j.live = true
 	if early := j.out.peek(); len(early) > 0 {
-		j.to.CallOutput(CardID(j.id), early)
+		j.to.CallOutput(cards.JobCardID(j.id), early)
 	}
 	return nil
 }
