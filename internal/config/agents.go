@@ -46,6 +46,9 @@ func countOrNone(name, initial string, limit int, doc string, at func(*Config) *
 		if n.kind == kindNumber && strings.TrimSpace(n.text) == "0" {
 			return func(c *Config) { *at(c) = 0 }, nil
 		}
+		if err := notNegative(n); err != nil {
+			return nil, err
+		}
 		return read(r, n)
 	}
 	return k

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // backgroundKey is tools.max_background_tasks: a number, or 0 for none.
 func backgroundKey() *key {
@@ -12,7 +15,19 @@ func backgroundKey() *key {
 		if (n.kind == kindNumber || n.kind == kindString) && strings.TrimSpace(n.text) == "0" {
 			return func(c *Config) { *at(c) = 0 }, nil
 		}
+		if err := notNegative(n); err != nil {
+			return nil, err
+		}
 		return readCount(r, n)
 	}
 	return k
+}
+
+// notNegative refuses a number below zero where zero has a meaning, in words that
+// do not deny it.
+func notNegative(n *node) error {
+	if text := strings.TrimSpace(n.text); (n.kind == kindNumber || n.kind == kindString) && strings.HasPrefix(text, "-") {
+		return fmt.Errorf("must be 0 or more, got %s", text)
+	}
+	return nil
 }

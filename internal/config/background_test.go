@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestBackgroundTasks(t *testing.T) {
 	for text, want := range map[string]int{
@@ -28,5 +31,16 @@ func TestBackgroundTasks(t *testing.T) {
 	}
 	if c := newWorld(t).workspace(Flags{}, "tools: {max_background_tasks: 20}\n"); c.Tools.MaxBackgroundTasks != 16 || len(c.Warnings) == 0 {
 		t.Errorf("%d, %v", c.Tools.MaxBackgroundTasks, c.Warnings)
+	}
+}
+
+// Where 0 has a meaning, a number below it is not told to be at least 1.
+func TestNegativeWhereZeroIsAllowed(t *testing.T) {
+	for _, text := range []string{"tools: {max_background_tasks: -1}\n", "tools: {max_inline_bytes: -5}\n", "agents: {max_depth: -2}\n"} {
+		w := newWorld(t)
+		w.write(w.userFile, text)
+		if _, err := Load(w.options(Flags{})); err == nil || !strings.Contains(err.Error(), "must be 0 or more, got -") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

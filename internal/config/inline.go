@@ -12,6 +12,9 @@ func inlineKey() *key {
 		if (n.kind == kindNumber || n.kind == kindString) && strings.TrimSpace(n.text) == "0" {
 			return func(c *Config) { *at(c) = 0 }, nil
 		}
+		if err := notNegative(n); err != nil {
+			return nil, err
+		}
 		return readSize(r, n)
 	}
 	return k
