@@ -69,7 +69,6 @@ func (a *app) subagentOpened(parent, child string, scope *registry.Scope, fork b
 
 func (a *app) subagentClosed(ctx context.Context, id string) {
 	a.SessionClosed(ctx, id)
-	a.codeMode.tighter.Delete(id)
 	a.delegates.dirs.Delete(id)
 }
 

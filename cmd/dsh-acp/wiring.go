@@ -213,6 +213,7 @@ func (a *app) DeleteSession(_ context.Context, id string) error { return a.store
 func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.observed.Forget(id)
 	a.boxes.sessions.Delete(id)
+	a.codeMode.tighter.Delete(id)
 	a.editors.close(id)
 	a.web.Forget(id)
 	a.delegates.End(id)
