@@ -33,6 +33,7 @@ func (a *app) useGateway(baseURL string, headers map[string]string) error {
 	cfg.Model.Headers = map[string]string{}
 	maps.Copy(cfg.Model.Headers, a.cfg.Model.Headers)
 	maps.Copy(cfg.Model.Headers, headers)
+	a.guardHeaders(headers)
 	p, _, err := newProvider(&cfg, nil, a.logger)
 	if err != nil {
 		return err

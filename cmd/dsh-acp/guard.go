@@ -1,6 +1,23 @@
 package main
 
-import "github.com/dsh-acp/dsh-acp/internal/session"
+import (
+	"strings"
+
+	"github.com/dsh-acp/dsh-acp/internal/session"
+)
+
+// guardHeaders has the guard learn the headers that bring a key to a gateway, by
+// what their names say.
+func (a *app) guardHeaders(headers map[string]string) {
+	for name, value := range headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
+			if strings.Contains(name, word) {
+				a.guard.Learn(value, strings.TrimPrefix(value, "Bearer "))
+			}
+		}
+	}
+}
 
 // logOptions are those of every session's log: no key gets into one, and so none
 // into what is projected from it or sent to the model.

@@ -83,6 +83,7 @@ func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 	a.store = session.NewStore(cfg.Sessions.Dir, a.logOptions())
 	a.key = keySource(cfg, a.procs)
 	a.key.Guard = &a.guard
+	a.guardHeaders(cfg.Model.Headers)
 	a.provider, a.model, a.providerErr = newProvider(cfg, a.key, logger)
 	if a.providerErr == nil {
 		a.provider = model.NewSwap(a.provider)

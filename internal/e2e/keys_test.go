@@ -17,7 +17,7 @@ import (
 // The model looks for the key in all the places where it can be found. Whatever
 // it finds, the key is in nothing that is written, shown or sent.
 func TestNoKeyIsWrittenShownOrSent(t *testing.T) {
-	const stored, inFile = "sk-e2e-stored-key-0123456789", "sk-e2e-other-providers-key-98"
+	const stored, inFile, inHeader = "sk-e2e-stored-key-0123456789", "sk-e2e-other-providers-key-98", "gateway-secret-0123456789"
 	state, cwd := t.TempDir(), t.TempDir()
 	store := filepath.Join(state, "dsh-acp", "credentials.json")
 	if err := os.MkdirAll(filepath.Dir(store), 0o700); err != nil {
@@ -34,6 +34,7 @@ func TestNoKeyIsWrittenShownOrSent(t *testing.T) {
 		return fmt.Sprintf(`{"delta":{"content":%q},"finish_reason":"stop"}`, text)
 	}
 	steps := []string{
+		call("bash", map[string]any{"command": "cat ~/test.yaml", "description": "look"}),
 		call("bash", map[string]any{"command": "cat " + store, "description": "look"}),
 		call("bash", map[string]any{"command": "for i in $(seq 2000); do cat " + store + "; done", "description": "a long look"}),
 		call("bash", map[string]any{"command": "cat " + store + "; sleep 0.2", "description": "a look in the background", "run_in_background": true}),
@@ -69,16 +70,18 @@ func TestNoKeyIsWrittenShownOrSent(t *testing.T) {
 	sessions := filepath.Join(state, "dsh-acp", "sessions")
 	c := start(t, setup{
 		cwd: cwd, env: []string{"XDG_STATE_HOME=" + state},
-		config: fmt.Sprintf("model: {provider: openai, name: m, base_url: %q}\nsessions: {dir: %q}\npermissions: {preset: danger-full-access}\n", srv.URL, sessions),
+		config: fmt.Sprintf("model: {provider: openai, name: m, base_url: %q, headers: {X-Gateway-Auth: Bearer %s}}\nsessions: {dir: %q}\npermissions: {preset: danger-full-access}\n", srv.URL, inHeader, sessions),
 	})
 	id := c.open(map[string]any{"_meta": map[string]any{"terminal_output": true}})
 	if stop := c.prompt(id, "find it"); stop != "end_turn" {
 		t.Fatal(stop)
 	}
 	c.prompt(id, "once more")
-	holds := func(text string) bool { return strings.Contains(text, stored) || strings.Contains(text, inFile) }
+	holds := func(text string) bool {
+		return strings.Contains(text, stored) || strings.Contains(text, inFile) || strings.Contains(text, inHeader)
+	}
 	mu.Lock()
-	if len(sent) != 9 {
+	if len(sent) != 10 {
 		t.Errorf("%d requests", len(sent))
 	}
 	for i, body := range sent {
