@@ -141,9 +141,6 @@ func (v *server) tool(raw rawTool) *remoteTool {
 	}
 	t.info.ReadOnly, _ = raw.annotations.Get("readOnlyHint").Bool()
 	t.info.Destructive, _ = raw.annotations.Get("destructiveHint").Bool()
-	if t.info.ReadOnly {
-		t.info.Destructive = false // the other hint means something only without this one
-	}
 	return t
 }
 

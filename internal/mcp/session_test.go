@@ -524,6 +524,7 @@ func TestHints(t *testing.T) {
 		"mcp__ok__echo":     {Server: "ok", Tool: "echo", Vouched: true},
 		"mcp__ok__look":     {Server: "ok", Tool: "look", ReadOnly: true, Vouched: true},
 		"mcp__ok__wipe":     {Server: "ok", Tool: "wipe", Destructive: true, Vouched: true},
+		"mcp__ok__unclear":  {Server: "ok", Tool: "unclear", ReadOnly: true, Destructive: true, Vouched: true},
 		"mcp__theirs__look": {Server: "theirs", Tool: "look", ReadOnly: true},
 	} {
 		got, ok := w.mcp.Tool(name)

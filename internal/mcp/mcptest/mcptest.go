@@ -182,6 +182,7 @@ func (s *scripted) list(cursor string) string {
 	tools = append(tools,
 		`{"name":"look","inputSchema":{},"annotations":{"readOnlyHint":true}}`,
 		`{"name":"wipe","inputSchema":{},"annotations":{"destructiveHint":true}}`,
+		`{"name":"unclear","inputSchema":{},"annotations":{"readOnlyHint":true,"destructiveHint":true}}`,
 		`{"name":"typed","inputSchema":{},"outputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`,
 	)
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
@@ -238,7 +239,7 @@ func (s *scripted) call(m message) {
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	switch p.Name {
-	case "echo", "look", "wipe", "tool_499", "new", "old":
+	case "echo", "look", "wipe", "unclear", "tool_499", "new", "old":
 		s.reply(m.ID, text("%s", p.Arguments))
 	case "hang":
 	case "slow":
