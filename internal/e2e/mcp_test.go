@@ -393,7 +393,7 @@ func TestServersOfAWorkspaceNeedConsent(t *testing.T) {
 	c = start(t, setup{cwd: cwd, config: config})
 	s = c.openWith(nil)
 	c.wantCall(s, "mcp__brought__echo", map[string]any{"a": 1}, "completed", `{\"a\":1}`)
-	if out := command("check"); !strings.Contains(out, "brought: scripted 1.0 answers and has 20 tools") {
+	if out := command("check"); !strings.Contains(out, "brought: scripted 1.0 answers and has 21 tools") {
 		t.Errorf("%s", out)
 	}
 	if out := command("tools"); !strings.Contains(out, "\nmcp__brought__echo\n") {

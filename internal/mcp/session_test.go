@@ -170,7 +170,7 @@ func TestCall(t *testing.T) {
 	w := newWorld(t)
 	w.start(role("ok", "GIVEN", "yes"))
 	st := w.mcp.Status()[0]
-	if st.State != Ready || len(st.Tools) != 20 || st.Server != "scripted 1.0" || st.Error != "" {
+	if st.State != Ready || len(st.Tools) != 21 || st.Server != "scripted 1.0" || st.Error != "" {
 		t.Fatalf("%+v", st)
 	}
 	w.wants("mcp__ok__echo", `{"b":12345678901234567890,"a":[1.50]}`, `{"b":12345678901234567890,"a":[1.50]}`)
