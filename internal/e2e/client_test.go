@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -352,6 +353,13 @@ func stopReason(f frame) string {
 	var r struct{ StopReason string }
 	_ = json.Unmarshal(f.Result, &r)
 	return r.StopReason
+}
+
+// seen returns the frames so far.
+func (c *client) seen() []frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.frames)
 }
 
 // updates returns the session's updates so far.

@@ -121,7 +121,7 @@ func TestPromptContent(t *testing.T) {
 	}
 	var shown []any
 	ids := map[string]bool{}
-	for _, f := range again.frames {
+	for _, f := range again.seen() {
 		var p struct {
 			Update struct {
 				SessionUpdate, MessageID string
@@ -167,7 +167,7 @@ func TestSkillsAreCommands(t *testing.T) {
 	s := c.open(nil)
 	commands := func() string {
 		var last string
-		for _, f := range c.frames {
+		for _, f := range c.seen() {
 			if strings.Contains(string(f.Params), "available_commands_update") {
 				last = string(f.Params)
 			}

@@ -41,8 +41,8 @@ func TestAPromptGoesIntoTheRunningTurn(t *testing.T) {
 	again.call("initialize", map[string]any{"protocolVersion": 1})
 	again.load(s)
 	var users []string
-	for _, f := range again.frames {
-		if u, _ := updateOf(f); u.SessionUpdate == "user_message_chunk" {
+	for _, u := range again.updates(s) {
+		if u.SessionUpdate == "user_message_chunk" {
 			users = append(users, string(u.Content))
 		}
 	}
