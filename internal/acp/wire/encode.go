@@ -56,9 +56,13 @@ func validate(v any) error {
 
 func jsonString(s string) []byte { return jsonvalue.String(s).AppendJSON(nil) }
 
+// usualFrame is what a piece of streamed text takes with everything around it.
+const usualFrame = 256
+
 // requestFrame makes the line of a notification (id nil) or of a call.
 func requestFrame(id []byte, method string, params any) ([]byte, error) {
 	var buf bytes.Buffer
+	buf.Grow(usualFrame)
 	buf.WriteString(`{"jsonrpc":"2.0",`)
 	if id != nil {
 		buf.WriteString(`"id":`)
