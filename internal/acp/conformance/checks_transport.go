@@ -185,30 +185,21 @@ func (t *T) wantDead(pid int, after string) {
 }
 
 var messageChecks = []Check{
-	{1, secTransport, "stdout carries JSON-RPC messages only", func(t *T) {
+	{1, secTransport, "stdout carries JSON-RPC messages only", noneAmong(func(s *suite) []string { return s.faults })},
+	{84, secClient, "every message is valid by the published schema", noneAmong(func(s *suite) []string { return s.invalid })},
+	{85, secClient, "no member beside those of the protocol, except under _meta", noneAmong(func(s *suite) []string { return s.unknown })},
+}
+
+// noneAmong checks that a list of complaints about all messages is empty.
+func noneAmong(complaints func(*suite) []string) func(*T) {
+	return func(t *T) {
 		t.suite.haveMessages(t)
 		t.suite.mu.Lock()
 		defer t.suite.mu.Unlock()
-		if n := len(t.suite.faults); n > 0 {
-			t.failf("%s%s", t.suite.faults[0], andMore(n))
+		if list := complaints(t.suite); len(list) > 0 {
+			t.failf("%s%s", list[0], andMore(len(list)))
 		}
-	}},
-	{84, secClient, "every message is valid by the published schema", func(t *T) {
-		t.suite.haveMessages(t)
-		t.suite.mu.Lock()
-		defer t.suite.mu.Unlock()
-		if n := len(t.suite.invalid); n > 0 {
-			t.failf("%s%s", t.suite.invalid[0], andMore(n))
-		}
-	}},
-	{85, secClient, "no member beside those of the protocol, except under _meta", func(t *T) {
-		t.suite.haveMessages(t)
-		t.suite.mu.Lock()
-		defer t.suite.mu.Unlock()
-		if n := len(t.suite.unknown); n > 0 {
-			t.failf("%s%s", t.suite.unknown[0], andMore(n))
-		}
-	}},
+	}
 }
 
 func andMore(n int) string {
