@@ -243,16 +243,7 @@ func (p *Provider) configured(i model.Info) model.Info {
 	if i.ID != p.cfg.Model {
 		return i
 	}
-	if p.cfg.ContextWindow > 0 {
-		i.ContextWindow = p.cfg.ContextWindow
-	}
-	if p.cfg.MaxOutput > 0 {
-		i.MaxOutput = p.cfg.MaxOutput
-	}
-	if p.cfg.Images != nil {
-		i.Images = *p.cfg.Images
-	}
-	return i
+	return known.Configured(i, p.cfg.ContextWindow, p.cfg.MaxOutput, p.cfg.Images)
 }
 
 // Describe says what is known of a model; see [model.Describer].

@@ -78,3 +78,19 @@ func Merge(info model.Info) model.Info {
 	info.Reasoning = info.Reasoning || k.Reasoning
 	return info
 }
+
+// Configured puts what the user has said of a model over what is known: its
+// context and its longest answer, in tokens, where they are more than 0, and
+// whether it takes images, where that was said.
+func Configured(i model.Info, contextWindow, maxOutput int64, images *bool) model.Info {
+	if contextWindow > 0 {
+		i.ContextWindow = contextWindow
+	}
+	if maxOutput > 0 {
+		i.MaxOutput = maxOutput
+	}
+	if images != nil {
+		i.Images = *images
+	}
+	return i
+}
