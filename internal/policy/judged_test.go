@@ -19,16 +19,35 @@ type during struct {
 	mu    sync.Mutex
 	asked []string
 	do    func(r pipeline.ApprovalRequest)
+
+	// Nobody answers before so many questions have been put: whoever answers
+	// the first of several at once starts its call, and the rest race with it.
+	together int
+	all      chan struct{}
 }
 
-func (a *during) RequestApproval(_ context.Context, r pipeline.ApprovalRequest) (pipeline.ApprovalOutcome, error) {
+func (a *during) RequestApproval(ctx context.Context, r pipeline.ApprovalRequest) (pipeline.ApprovalOutcome, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.asked = append(a.asked, r.Execution.CallID())
+	if len(a.asked) == a.together {
+		close(a.all)
+	}
 	if a.do != nil {
 		a.do(r)
 	}
-	return pipeline.AllowedOnce, nil
+	a.mu.Unlock()
+	if a.together == 0 {
+		return pipeline.AllowedOnce, nil
+	}
+	if r.Sent != nil {
+		r.Sent()
+	}
+	select {
+	case <-a.all:
+		return pipeline.AllowedOnce, nil
+	case <-ctx.Done():
+		return pipeline.Cancelled, nil
+	}
 }
 
 type worker struct {
@@ -151,6 +170,7 @@ func TestAYesIsAboutTheFileThatWasAskedAbout(t *testing.T) {
 // turned the link.
 func TestAQuestionAheadIsAboutTheFileOfThen(t *testing.T) {
 	b := newBench(t)
+	b.asked.together, b.asked.all = 2, make(chan struct{})
 	_, err := b.pipe.RunBatch(t.Context(), []pipeline.Call{
 		b.call("turn", "bash", map[string]any{"command": "turn"}),
 		b.call("write", "write", map[string]any{"file_path": "link/x"}),
@@ -158,7 +178,7 @@ func TestAQuestionAheadIsAboutTheFileOfThen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(b.asked.asked, " "); got != "turn write write" && got != "write turn write" {
+	if got := strings.Join(b.asked.asked, " "); got != "turn write write" {
 		t.Errorf("asked about %s", got)
 	}
 	// Where nothing turned, once is enough.
