@@ -18,7 +18,7 @@ func (a *app) ForkSession(_ context.Context, id string, p acp.SessionParams) (*a
 	if err != nil {
 		return nil, err
 	}
-	if drafts := session.RepairCopy(log.Events()); drafts != nil {
+	if drafts := session.RepairCopy(log.Kept()); drafts != nil {
 		if _, err := log.AppendAll(drafts); err != nil {
 			return nil, errors.Join(err, log.Close())
 		}

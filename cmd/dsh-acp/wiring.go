@@ -138,7 +138,7 @@ func (a *app) LoadSession(_ context.Context, id string, p acp.SessionParams) (*a
 	if torn := log.Torn(); torn != nil {
 		a.logger.Warn("the session's last event was cut short by a crash and is left out", "session", id, "reason", torn.Reason)
 	}
-	if drafts := session.Repair(log.Events()); drafts != nil {
+	if drafts := session.Repair(log.Kept()); drafts != nil {
 		if _, err := log.AppendAll(drafts); err != nil {
 			return nil, errors.Join(err, log.Close())
 		}

@@ -100,7 +100,7 @@ func (l *liveSession) replay() {
 	opt := l.cards
 	opt.UserMessages = true
 	proj := cards.NewProjector(agent.ScopePresenters{Scope: l.agent.Scope()}, opt)
-	for _, ev := range l.agent.Log().Events() {
+	for ev := range l.agent.Log().All() {
 		l.send(proj.Project(agent.CardEvent(ev)))
 	}
 	l.send(lastUsage(l.agent.Log().Kept()))

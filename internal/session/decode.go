@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -28,6 +29,18 @@ type Recording struct {
 	// of them lacks its newline.
 	size         int64
 	unterminated bool
+
+	next int64 // the seq that the next event must have
+	// settle leaves chunks out of Events that have done their work, and dropped says
+	// that there were some; see settled.go. Events before index settled stay.
+	settle  bool
+	settled int
+	dropped bool
+	put     []postponed // the chunks among the others whose data is to be read
+	putData []byte
+	// each, if there is one, gets the events in the place of Events, until it
+	// returns false: then nothing more is read.
+	each func(Event) bool
 
 	parse jsonvalue.Series // of the lines
 }
@@ -53,13 +66,17 @@ func Decode(r io.Reader) (Header, []Event, error) {
 }
 
 // ReadFile is [Read] of a file; errors name it.
-func ReadFile(path string) (*Recording, error) {
+func ReadFile(path string) (*Recording, error) { return readFile(path, &Recording{}) }
+
+// readFile reads a file into rec.
+func readFile(path string, rec *Recording) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readNamed(f, path)
+	rec, err = rec.read(f)
+	return rec, naming(path, err)
 }
 
 // countLines counts the lines of what can be read twice, such as a file, so that
@@ -88,23 +105,26 @@ func countLines(r io.Reader) (lines int) {
 	return lines
 }
 
-func readNamed(r io.Reader, path string) (*Recording, error) {
-	rec, err := Read(r)
+// naming makes an error of reading name the file.
+func naming(path string, err error) error {
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
 		corrupt.Path = path
 	} else if err != nil {
 		err = fmt.Errorf("reading %s: %w", path, err)
 	}
-	return rec, err
+	return err
 }
 
 // Read reads a log: header, events, packed rows expanded. Faults of the text
 // are a *[CorruptError], faults of the reader come as they are.
-func Read(r io.Reader) (*Recording, error) {
-	rec := &Recording{}
-	if n := countLines(r); n > 0 {
-		rec.Events = make([]Event, 0, n)
+func Read(r io.Reader) (*Recording, error) { return (&Recording{}).read(r) }
+
+func (rec *Recording) read(r io.Reader) (*Recording, error) {
+	if !rec.settle && rec.each == nil {
+		if n := countLines(r); n > 0 {
+			rec.Events = make([]Event, 0, n)
+		}
 	}
 	lines := lineReader{r: bufio.NewReaderSize(r, 64<<10)}
 	for n := 1; ; n++ {
@@ -126,11 +146,17 @@ func Read(r io.Reader) (*Recording, error) {
 			rec.Torn = &Torn{Line: n, Bytes: int64(len(line)), Reason: err.Error()}
 			break
 		}
+		if !rec.taken() {
+			break
+		}
 		rec.size += int64(len(line))
 		if whole {
 			rec.size++
 		}
 		rec.unterminated = !whole
+	}
+	if err := rec.readPutOff(); err != nil {
+		return nil, err
 	}
 	if rec.size == 0 {
 		return nil, &CorruptError{Line: 1, Err: errors.New("the log is empty: it has no session header")}
@@ -140,9 +166,12 @@ func Read(r io.Reader) (*Recording, error) {
 
 // take adds one line; on error nothing was added.
 func (rec *Recording) take(n int, line []byte) error {
+	if n > 1 && rec.settle && rec.putOff(line) {
+		return nil
+	}
 	if n > 1 {
-		if e, ok := plainEvent(&rec.parse, line, int64(len(rec.Events))); ok {
-			rec.Events = append(rec.Events, e)
+		if e, ok := plainEvent(&rec.parse, line, rec.next); ok {
+			rec.add(e)
 			return nil
 		}
 	}
@@ -157,21 +186,46 @@ func (rec *Recording) take(n int, line []byte) error {
 		rec.Header, err = headerFromValue(v)
 		return err
 	}
-	next := int64(len(rec.Events))
 	if isPacked(v.GetString("type")) {
-		events, err := unpack(v, next)
+		events, err := unpack(v, rec.next)
 		if err != nil {
 			return err
 		}
-		rec.Events = append(rec.Events, events...)
+		rec.add(events...)
 		return nil
 	}
-	e, err := eventFromValue(v, next)
+	e, err := eventFromValue(v, rec.next)
 	if err != nil {
 		return err
 	}
-	rec.Events = append(rec.Events, e)
+	rec.add(e)
 	return nil
+}
+
+func (rec *Recording) add(events ...Event) {
+	rec.Events = append(rec.Events, events...)
+	rec.next += int64(len(events))
+}
+
+// taken sees to the events of a line that was taken; it reports whether reading
+// goes on.
+func (rec *Recording) taken() bool {
+	switch {
+	case rec.each != nil:
+		for _, e := range rec.Events {
+			if !rec.each(e) {
+				return false
+			}
+		}
+		rec.Events = rec.Events[:0]
+	case rec.settle && len(rec.Events) > 0 && settles(rec.Events[len(rec.Events)-1]):
+		fresh := slices.DeleteFunc(rec.Events[rec.settled:], isChunk)
+		rec.dropped = rec.dropped || rec.settled+len(fresh) < len(rec.Events)
+		rec.settled += len(fresh)
+		rec.Events = rec.Events[:rec.settled]
+		rec.put, rec.putData = rec.put[:0], rec.putData[:0]
+	}
+	return true
 }
 
 func eventFromValue(v jsonvalue.Value, want int64) (Event, error) {

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -213,7 +215,62 @@ func TestPlainEventAgrees(t *testing.T) {
 	}
 }
 
+// checkSettling reads a log as it is opened, and checks that it has, of what
+// reading it in full gave, everything that has not done its work.
+func checkSettling(t *testing.T, data []byte, rec *Recording, err error) {
+	t.Helper()
+	settled, serr := (&Recording{settle: true}).read(bytes.NewReader(data))
+	if fmt.Sprint(err) != fmt.Sprint(serr) {
+		t.Fatalf("read in full: %v; to be opened: %v", err, serr)
+	}
+	if err != nil {
+		return
+	}
+	last := 0
+	for i, e := range rec.Events {
+		if settles(e) {
+			last = i
+		}
+	}
+	var want []Event
+	for i, e := range rec.Events {
+		if i >= last || !isChunk(e) {
+			want = append(want, e)
+		}
+	}
+	diffLines(t, lines(rec.Header, want), lines(settled.Header, settled.Events))
+	if settled.next != int64(len(rec.Events)) || settled.dropped != (len(want) < len(rec.Events)) || settled.size != rec.size ||
+		settled.unterminated != rec.unterminated || !reflect.DeepEqual(settled.Torn, rec.Torn) {
+		t.Fatalf("opened it is %+v, want %+v", settled, rec)
+	}
+}
+
+// The texts of messages are not looked at twice, right or wrong.
+func TestTextsOfChunksAreRead(t *testing.T) {
+	for _, text := range []string{
+		`plain`, ``, `ä€😀`, `a\nb\t\"\\\/\b\f\r`, `\u00e9`, `\ud800`, `\x`, `\`, `a"b`, "tab\there", "\xff", `","index":0,"text":"x`,
+	} {
+		for _, form := range []string{
+			`{"turn":1,"step":2,"chunk":{"type":"text-delta","index":0,"text":"%s"}}`,
+			`{"turn":1,"step":2,"chunk":{"type":"reasoning-delta","index":12,"text":"%s"}}`,
+			`{"turn":1,"step":2,"chunk":{"type":"other-delta","index":0,"text":"%s"}}`,
+			`{"turn":01,"step":2,"chunk":{"type":"text-delta","index":0,"text":"%s"}}`,
+			`{"turn":1,"step":-2,"chunk":{"type":"text-delta","index":0,"text":"%s"}}`,
+			`{"turn":1,"step":2,"chunk":{"type":"text-delta","index":0,"text":"%s"}}}`,
+			`{"turn":1,"step":2,"chunk":{"type":"text-delta","index":0,"text":"%s"},"turn":2}`,
+		} {
+			line := `{"type":"assistant/chunk","seq":0,"time":5,"data":` + fmt.Sprintf(form, text) + "}\n"
+			for _, after := range []string{"", `{"type":"turn/end","seq":1,"time":6,"data":{}}` + "\n", `{"type":"turn/en`} {
+				data := []byte(testHeader + line + after)
+				rec, err := Read(bytes.NewReader(data))
+				checkSettling(t, data, rec, err)
+			}
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
+	f.Add([]byte(testHeader + `{"type":"assistant/chunk","seq":0,"time":1,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"a\\n"}}}` + "\n" + `{"type":"turn/end","seq":1,"time":1,"data":{}}` + "\n"))
 	f.Add([]byte(testHeader))
 	f.Add([]byte(testHeader + `{"type":"x/y","seq":0,"time":1,"data":{},"extra":1}` + "\n" + `{"type":"x`))
 	f.Add([]byte(testHeader + `{"type":"tool-call-chunks","seq0":0,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1],"id":"i","name":"n","args":["{","}"]}}` + "\n"))
@@ -226,6 +283,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rec, err := Read(strings.NewReader(string(data)))
+		checkSettling(t, data, rec, err)
 		if err != nil {
 			return
 		}

@@ -47,7 +47,7 @@ const (
 // result for each unanswered call of that turn, then step/end and turn/end
 // {kind: interrupted} (rule R14.3). A compaction may also have been under way
 // outside of a turn. Repair returns nil for a log that is whole. Append the drafts with one AppendAll and nothing
-// in between: their sources count on it.
+// in between: their sources count on it. [Log.Kept] is enough: chunks do not count.
 //
 // A call whose tool/call is in the log may have taken effect, and its result
 // says so (TOOL_OUTCOME_UNKNOWN). One that only the assistant message names was
@@ -67,7 +67,10 @@ func (why repairTexts) repair(events []Event) []Draft {
 
 func (why repairTexts) repairTurn(events []Event) []Draft {
 	var drafts []Draft
-	next := int64(len(events))
+	next := int64(0)
+	if len(events) > 0 {
+		next = events[len(events)-1].Seq + 1
+	}
 	add := func(d Draft) {
 		drafts = append(drafts, d)
 		next++

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -14,24 +15,53 @@ import (
 const settleAfter = 64
 
 // Events returns the events so far, all of them. It may read the file, which
-// takes about two seconds a million events; a session that runs looks at [Kept].
-// The snapshot may share memory with the log, so never change it.
+// takes about two seconds a million events, and their memory; [Log.All] takes
+// none, and a session that runs looks at [Log.Kept]. The snapshot may share
+// memory with the log, so never change it.
 func (l *Log) Events() []Event {
 	kept, dropped := l.snapshot()
 	if !dropped {
 		return kept
 	}
-	l.mu.RLock()
-	path, upTo := l.path, l.next
-	l.mu.RUnlock()
-	rec, err := ReadFile(path)
-	if err != nil || int64(len(rec.Events)) < upTo {
-		// Somebody has taken the file away from under us.
-		l.opts.logger().Error("the session log cannot be read again; pieces of its messages are left out",
-			"session", l.header.ID, "path", path, "err", err)
-		return kept
+	all := make([]Event, 0, l.Len())
+	for e := range l.All() {
+		all = append(all, e)
 	}
-	return rec.Events[:upTo:upTo]
+	return all
+}
+
+// All goes through the events so far, all of them, in order. What is in the file
+// alone is read from there one by one, so that a log of any length takes little
+// memory. Events that are appended meanwhile are not among them.
+func (l *Log) All() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		l.mu.RLock()
+		kept, path, upTo := l.events[:len(l.events):len(l.events)], l.path, l.next
+		if !l.dropped {
+			path = ""
+		}
+		l.mu.RUnlock()
+		next, stopped := int64(0), false
+		if path != "" {
+			_, err := readFile(path, &Recording{each: func(e Event) bool {
+				if next < upTo {
+					next++
+					stopped = !yield(e)
+				}
+				return next < upTo && !stopped
+			}})
+			if !stopped && next < upTo {
+				// Somebody has taken the file away from under us.
+				l.opts.logger().Error("the session log cannot be read again; pieces of its messages are left out",
+					"session", l.header.ID, "path", path, "err", err)
+			}
+		}
+		for _, e := range kept {
+			if e.Seq >= next && !stopped {
+				stopped = !yield(e)
+			}
+		}
+	}
 }
 
 // Kept returns the events that are in memory: all but the chunks of complete
@@ -66,6 +96,8 @@ func (l *Log) settle(appended []Event) {
 
 func settles(e Event) bool { return e.Type == TypeAssistantMessage || e.Type == TypeTurnEnd }
 
+func isChunk(e Event) bool { return e.Type == TypeAssistantChunk }
+
 // drop drops the settled chunks if there are at least so many. Older snapshots
 // share the events' memory, so the rest is copied.
 func (l *Log) drop(atLeast int) {
@@ -78,7 +110,7 @@ func (l *Log) drop(atLeast int) {
 	}
 	count := 0
 	for _, e := range l.events[:end] {
-		if e.Type == TypeAssistantChunk {
+		if isChunk(e) {
 			count++
 		}
 	}
@@ -87,7 +119,7 @@ func (l *Log) drop(atLeast int) {
 	}
 	kept := make([]Event, 0, len(l.events)-count+settleAfter)
 	for i, e := range l.events {
-		if i >= end || e.Type != TypeAssistantChunk {
+		if i >= end || !isChunk(e) {
 			kept = append(kept, e)
 		}
 	}

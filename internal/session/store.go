@@ -76,8 +76,9 @@ func (s *Store) Create(h Header) (*Log, error) {
 }
 
 // Open loads a session for appending and locks it until the log is closed. A
-// torn last line is cut off (see [Log.Torn]). Errors: [ErrNotFound],
-// [ErrLocked], *[CorruptError].
+// torn last line is cut off (see [Log.Torn]). Chunks that have done their work
+// stay in the file alone (see [Log.Kept]), so that a long log takes little memory.
+// Errors: [ErrNotFound], [ErrLocked], *[CorruptError].
 //
 // The log may end in the middle of a turn; see [Repair].
 func (s *Store) Open(id string) (*Log, error) {
@@ -85,7 +86,7 @@ func (s *Store) Open(id string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.Load(id)
+	rec, err := s.load(id, &Recording{settle: true})
 	var size int64
 	if err == nil {
 		size, err = cutTorn(f, rec)
@@ -95,7 +96,7 @@ func (s *Store) Open(id string) (*Log, error) {
 		return nil, err
 	}
 	l := newLog(rec.Header, f, s.Path(id), s.opts)
-	l.size, l.events, l.next, l.torn = size, rec.Events, int64(len(rec.Events)), rec.Torn
+	l.size, l.events, l.next, l.dropped, l.torn = size, rec.Events, rec.next, rec.dropped, rec.Torn
 	return l, nil
 }
 
@@ -136,11 +137,13 @@ func (s *Store) openLocked(id string) (*os.File, error) {
 
 // Load reads a session without changing it. Errors: [ErrNotFound],
 // *[CorruptError].
-func (s *Store) Load(id string) (*Recording, error) {
+func (s *Store) Load(id string) (*Recording, error) { return s.load(id, &Recording{}) }
+
+func (s *Store) load(id string, rec *Recording) (*Recording, error) {
 	if !validID(id) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
-	rec, err := ReadFile(s.Path(id))
+	rec, err := readFile(s.Path(id), rec)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
