@@ -52,6 +52,14 @@ func (b *boxes) sweep() {
 	}
 }
 
+// close is sweep for the last time: no more commands are started.
+func (b *boxes) close() {
+	if b.used.Load() {
+		b.box.Sweep()
+		b.box.Close()
+	}
+}
+
 // confineSession says what the commands of a session, and of its subagents, are
 // confined to.
 func (a *app) confineSession(cfg *config.Config, id string, scope *registry.Scope, pol sessionPolicy, cwd string, more []string) {

@@ -255,7 +255,7 @@ func (a *app) CheckAuth(ctx context.Context) error {
 func (a *app) EndProcesses(ctx context.Context) error {
 	a.mcp.endAll()
 	err := a.procs.Close(ctx)
-	a.boxes.sweep()
+	a.boxes.close()
 	a.mcp.closeAll()
 	return err
 }
@@ -271,7 +271,7 @@ func (a *app) close() {
 		a.catalogue.Close()
 	}
 	err := a.procs.Close(ctx)
-	a.boxes.sweep()
+	a.boxes.close()
 	if a.jobs != nil {
 		err = errors.Join(err, a.jobs.Close(ctx))
 	}

@@ -50,6 +50,10 @@ type Spec struct {
 	// Attributes, if set, changes how the system starts the process: namespaces,
 	// rights. What makes it a group of its own is set already and must stay.
 	Attributes func(*syscall.SysProcAttr)
+	// Spawn, if set, gives the command a process that was started ahead for it, in
+	// a session and group of its own; files are its descriptors from 0 on, and stay
+	// the caller's. With an error the command is started as the rest of this says.
+	Spawn func(files []*os.File) (*os.Process, error)
 }
 
 // Wrapper changes a command just before it starts: confinement puts its helper

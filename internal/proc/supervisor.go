@@ -109,13 +109,14 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	if s.guard == nil && !s.started {
 		s.guard = startGuard(s.mark)
 	}
-	if err := cmd.Start(); err != nil {
+	process, err := spawn(&spec, cmd, stdin, stdout, stderr)
+	if err != nil {
 		release()
 		return nil, &StartError{Program: program, Dir: spec.Dir, Err: err}
 	}
 	g := &group{
-		id: cmd.Process.Pid, mark: mark, owner: c.Owner, grace: c.Grace, hurry: s.hurry,
-		process: cmd.Process, exited: make(chan struct{}),
+		id: process.Pid, mark: mark, owner: c.Owner, grace: c.Grace, hurry: s.hurry,
+		process: process, exited: make(chan struct{}),
 	}
 	if g.grace <= 0 {
 		g.grace = DefaultGrace
@@ -126,12 +127,25 @@ func (s *Supervisor) start(c Command, stdin, stdout, stderr *os.File) (*group, e
 	s.wg.Go(func() {
 		// All standard files are real files, so Wait returns when the process
 		// ends, whoever else still holds its pipes.
-		err := cmd.Wait()
-		g.exit = exitOf(cmd.ProcessState, err)
+		state, err := process.Wait()
+		g.exit = exitOf(state, err)
 		release()
 		close(g.exited)
 	})
 	return g, nil
+}
+
+// spawn gives the command a process: one that is there already, or a new one.
+func spawn(spec *Spec, cmd *exec.Cmd, stdin, stdout, stderr *os.File) (*os.Process, error) {
+	if spec.Spawn != nil {
+		if p, err := spec.Spawn(append([]*os.File{stdin, stdout, stderr}, spec.ExtraFiles...)); err == nil {
+			return p, nil
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return cmd.Process, nil
 }
 
 // finished takes the group of an ended command out of the table, or keeps an

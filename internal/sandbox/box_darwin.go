@@ -43,3 +43,6 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 
 // Sweep has nothing to do here: nothing is undone after a command.
 func (b *Box) Sweep() {}
+
+// Close has nothing to end here.
+func (b *Box) Close() {}

@@ -23,6 +23,7 @@ type Box struct {
 	spaces namespaces
 	bwrap  string
 	strays strays
+	ahead  ahead
 }
 
 // namespaces says which can be had without asking anybody.
@@ -123,6 +124,7 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 		steps = layout.steps()
 	}
 	ended := b.follow(run, layout)
+	spaces := wanted{mount: len(steps) > 0 || b.spaces.seal, network: run.NoNetwork && b.ownNetwork(p)}
 	run.Wrap = func(spec *proc.Spec) (func(), error) {
 		rules, err := ruleset()
 		if err != nil {
@@ -139,12 +141,14 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 		}
 		spec.ExtraFiles = append(spec.ExtraFiles[:len(spec.ExtraFiles):len(spec.ExtraFiles)], file, rules)
 		spec.Args = []string{"/proc/self/exe", launch.Argument}
+		spec.Spawn = func(files []*os.File) (*os.Process, error) { return b.ahead.give(spaces, first, files) }
 		spec.Env = append(spec.Env[:len(spec.Env):len(spec.Env)], launch.EnvName+"="+launch.EnvValue, launch.EnvPlan+"="+strconv.Itoa(first))
-		spec.Attributes = b.attributes(len(steps) > 0 || b.spaces.seal, run.NoNetwork && b.ownNetwork(p))
+		spec.Attributes = b.attributes(spaces)
 		return func() {
 			ended(lastWords(file))
 			_ = file.Close()
 			_ = rules.Close()
+			b.ahead.prepare(spaces, b.attributes(spaces))
 		}, nil
 	}
 	return nil
@@ -154,13 +158,16 @@ func (b *Box) wrap(p Policy, layout *Layout, run *Run) error {
 // device and nothing else. In read-only it gets no sockets at all.
 func (b *Box) ownNetwork(p Policy) bool { return p.Mode == WorkspaceWrite && b.spaces.network }
 
+// wanted are the namespaces of a command.
+type wanted struct{ mount, network bool }
+
 // attributes asks for the namespaces.
-func (b *Box) attributes(mount, network bool) func(*syscall.SysProcAttr) {
+func (b *Box) attributes(w wanted) func(*syscall.SysProcAttr) {
 	return func(a *syscall.SysProcAttr) {
-		if mount {
+		if w.mount {
 			a.Cloneflags |= syscall.CLONE_NEWNS
 		}
-		if network {
+		if w.network {
 			a.Cloneflags |= syscall.CLONE_NEWNET
 		}
 		if a.Cloneflags == 0 || !b.spaces.user {
@@ -194,22 +201,43 @@ func (b *Box) plan(spec *proc.Spec, p Policy, steps []step, filter []byte, rules
 	if b.ownNetwork(p) && !p.Network {
 		plan = launch.Append(plan, launch.OpLoopback, "")
 	}
-	if len(steps) > 0 || b.spaces.seal {
-		dir := spec.Dir
-		if dir == "" {
-			if dir, err = os.Getwd(); err != nil {
-				return nil, err
-			}
+	dir := spec.Dir
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
 		}
-		plan = launch.Append(plan, launch.OpDir, dir)
 	}
+	plan = launch.Append(plan, launch.OpDir, dir)
 	plan = launch.Append(plan, launch.OpCapabilities, b.capabilities())
 	plan = launch.Append(plan, launch.OpLandlock, strconv.Itoa(rules))
 	plan = launch.Append(plan, launch.OpFilter, string(filter))
+	for _, kv := range environment(spec.Env) {
+		plan = launch.Append(plan, launch.OpVariable, kv)
+	}
 	for _, a := range spec.Args {
 		plan = launch.Append(plan, launch.OpArgument, a)
 	}
 	return launch.Append(plan, launch.OpExec, program), nil
+}
+
+// environment is the command's: of a name that is there twice the last value. A
+// process that was started ahead has none of it from its start.
+func environment(env []string) []string {
+	if env == nil {
+		env = os.Environ()
+	}
+	last := make(map[string]int, len(env))
+	for i, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		last[name] = i
+	}
+	out := make([]string, 0, len(last))
+	for i, kv := range env {
+		if name, _, _ := strings.Cut(kv, "="); last[name] == i && strings.IndexByte(kv, 0) < 0 {
+			out = append(out, kv)
+		}
+	}
+	return out
 }
 
 // rootCapabilities are what a command of the superuser keeps: what is needed for

@@ -24,3 +24,6 @@ func (b *Box) wrap(Policy, *Layout, *Run) error { return nil }
 
 // Sweep has nothing to do here: nothing is undone after a command.
 func (b *Box) Sweep() {}
+
+// Close has nothing to end here.
+func (b *Box) Close() {}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,16 +26,28 @@ type world struct {
 	procs                        *proc.Supervisor
 }
 
-// boxes are the mechanisms that this machine has, with whether they keep
-// protected paths.
+// eachBox tries every mechanism that this machine has. Landlock is tried with a new
+// launcher, and with one that waits for its command since an earlier one ended.
 func eachBox(t *testing.T, f func(t *testing.T, w *world)) {
-	for _, m := range []sandbox.Mechanism{sandbox.Landlock, sandbox.Bubblewrap} {
-		t.Run(string(m), func(t *testing.T) {
-			box := sandbox.New(m)
+	for _, m := range []struct {
+		name  string
+		want  sandbox.Mechanism
+		ahead bool
+	}{{"landlock", sandbox.Landlock, false}, {"landlock, ahead", sandbox.Landlock, true}, {"bwrap", sandbox.Bubblewrap, false}} {
+		t.Run(m.name, func(t *testing.T) {
+			box := sandbox.New(m.want)
 			if box.Status().Mechanism == sandbox.None {
-				t.Skipf("this machine has no %s: %s", m, strings.Join(box.Status().Details, "; "))
+				t.Skipf("this machine has no %s: %s", m.want, strings.Join(box.Status().Details, "; "))
 			}
-			f(t, newWorld(t, box))
+			t.Cleanup(box.Close)
+			w := newWorld(t, box)
+			if m.ahead {
+				w.ok("true")
+				w.policy.Mode = sandbox.ReadOnly
+				w.ok("true")
+				w.policy.Mode = sandbox.WorkspaceWrite
+			}
+			f(t, w)
 		})
 	}
 }
@@ -586,6 +599,28 @@ func TestNoRightsAreLeft(t *testing.T) {
 			case strings.HasPrefix(name, "Cap") && name != "CapBnd" && mask&(1<<21|1<<19|1<<12|1<<16|1<<17) != 0: // administration, ptrace, network, modules, raw I/O
 				t.Errorf("%s", line)
 			}
+		}
+	})
+}
+
+// A descriptor that whoever started the program left open is not the command's.
+func TestInheritedDescriptorsAreNot(t *testing.T) {
+	eachBox(t, func(t *testing.T, w *world) {
+		if w.box.Status().Mechanism != sandbox.Landlock {
+			t.Skip("bwrap hands on what it gets")
+		}
+		w.write("outside", "kept\n")
+		fd, err := syscall.Open(w.path("outside"), syscall.O_RDWR, 0) // and not close-on-exec
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(fd)
+		for range 2 { // a new launcher inherits it, and so does one that is started for the next command
+			r := w.bash("for f in /proc/self/fd/*; do readlink $f; done; echo x >&" + strconv.Itoa(fd))
+			if strings.Contains(r.out, "outside") || r.code == 0 {
+				t.Error(r.out)
+			}
+			w.unchanged("outside", "kept\n")
 		}
 	})
 }

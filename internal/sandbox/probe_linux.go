@@ -55,7 +55,7 @@ func tryLaunch(b *Box, dir string, try namespaces) (why string) {
 	}
 	defer file.Close()
 	attributes := &syscall.SysProcAttr{Setsid: true}
-	b.attributes(true, try.network)(attributes)
+	b.attributes(wanted{mount: true, network: try.network})(attributes)
 	p, err := os.StartProcess("/proc/self/exe", []string{"/proc/self/exe", launch.Argument}, &os.ProcAttr{
 		Dir: "/", Files: []*os.File{nil, nil, nil, file}, Sys: attributes,
 		Env: []string{launch.EnvName + "=" + launch.EnvValue, launch.EnvPlan + "=3"},

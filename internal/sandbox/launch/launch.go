@@ -22,7 +22,16 @@ const (
 	EnvValue = "launch/1"
 	// EnvPlan holds the number of the descriptor with the plan.
 	EnvPlan = "DSH_ACP_INTERNAL_LAUNCHER_PLAN"
+	// EnvWait stands instead of EnvPlan in the environment of a helper that was
+	// started ahead of its command. It holds the number of the descriptor of a
+	// socket on which one message comes: its text is what EnvPlan would hold, and
+	// with it come the descriptors that the command has, from the first one on, the
+	// plan among them. When the socket ends without one so does the helper.
+	EnvWait = "DSH_ACP_INTERNAL_LAUNCHER_WAIT"
 )
+
+// MaxFiles is how many descriptors a helper that waits can be given.
+const MaxFiles = 64
 
 // ExitFailed is the status of a helper that could not do what the plan says. The
 // plan's file then begins with Failed, and what follows says why. Nothing was
@@ -62,6 +71,9 @@ const (
 	// OpFilter loads a seccomp program; the text is its instructions in the
 	// kernel's form.
 	OpFilter Op = 'F'
+	// OpVariable adds a variable to the command's environment, as "NAME=value".
+	// Without any it is the helper's own, without the marks.
+	OpVariable Op = 'e'
 	// OpArgument adds an argument of the command; the first is what it is called.
 	OpArgument Op = 'a'
 	// OpExec becomes the command: the program at the path.

@@ -10,9 +10,12 @@ import (
 const (
 	sysOpenTree            = 428
 	sysMoveMount           = 429
+	sysCloseRange          = 436
 	sysOpenat2             = 437
 	sysMountSetattr        = 442
 	sysLandlockRestrict    = 446
+	maxDescriptor          = 1<<32 - 1
+	closeRangeCloexec      = 4
 	atFdcwd                = -100
 	atEmptyPath            = 0x1000
 	atRecursive            = 0x8000
@@ -37,8 +40,13 @@ func init() {
 	if v, ok := syscall.Getenv(EnvName); !ok || v != EnvValue || !called(Argument) {
 		return
 	}
-	number, _ := syscall.Getenv(EnvPlan)
-	fd, ok := decimal([]byte(number))
+	var fd int
+	number, ok := syscall.Getenv(EnvPlan)
+	if line, waiting := syscall.Getenv(EnvWait); waiting {
+		fd, ok = wait(line)
+	} else {
+		fd, ok = decimal([]byte(number))
+	}
 	if !ok {
 		syscall.Exit(ExitFailed)
 	}
@@ -82,6 +90,7 @@ func decimal(text []byte) (n int, ok bool) {
 type runner struct {
 	fd   int // of the plan
 	args []*byte
+	env  []*byte // empty for that of this process
 }
 
 // fail leaves the reason in the plan's file and ends the process.
@@ -128,10 +137,9 @@ func (r *runner) run() {
 		case OpFilter:
 			err = filter(text)
 		case OpArgument:
-			var p *byte
-			if p, err = syscall.BytePtrFromString(string(text)); err == nil {
-				r.args = append(r.args, p)
-			}
+			r.args, err = appendText(r.args, text)
+		case OpVariable:
+			r.env, err = appendText(r.env, text)
 		case OpExec:
 			r.exec(string(text))
 		default:
@@ -144,12 +152,20 @@ func (r *runner) run() {
 	r.fail("the plan has no command", nil)
 }
 
+func appendText(list []*byte, text []byte) ([]*byte, error) {
+	p, err := syscall.BytePtrFromString(string(text))
+	if err != nil {
+		return list, err
+	}
+	return append(list, p), nil
+}
+
 func isMount(op Op) bool {
 	return op == OpSeal || op == OpPin || op == OpReadOnly || op == OpWritable
 }
 
 func printable(op Op, text []byte) string {
-	if op == OpFilter || op == OpCapabilities {
+	if op == OpFilter || op == OpCapabilities || op == OpVariable {
 		return ""
 	}
 	return string(text)
@@ -382,20 +398,27 @@ func (r *runner) exec(program string) {
 	if err != nil {
 		r.fail("the program's name", err)
 	}
-	var env []*byte
-	for _, kv := range syscall.Environ() {
-		if hasPrefix(kv, EnvName) { // EnvPlan too
-			continue
+	env := r.env
+	if len(env) == 0 {
+		for _, kv := range syscall.Environ() {
+			if hasPrefix(kv, EnvName) { // EnvPlan too
+				continue
+			}
+			p, err := syscall.BytePtrFromString(kv)
+			if err != nil {
+				continue
+			}
+			env = append(env, p)
 		}
-		p, err := syscall.BytePtrFromString(kv)
-		if err != nil {
-			continue
-		}
-		env = append(env, p)
 	}
 	env = append(env, nil)
 	args := append(r.args, nil)
-	syscall.CloseOnExec(r.fd)
+	// The plan's descriptor and all behind it end here. Behind it are those that
+	// somebody left open when he started the program; a file or a socket among them
+	// would be one that nothing bounds.
+	if _, _, errno := syscall.RawSyscall(sysCloseRange, uintptr(r.fd), maxDescriptor, closeRangeCloexec); errno != 0 {
+		r.fail("closing what is not the command's", errno)
+	}
 	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
 	r.fail("starting "+program, errno)
 }
