@@ -263,7 +263,7 @@ func (b *Builder) Finish(kind model.FinishKind, usage *model.Usage) error {
 		b.show(model.PartReasoning, b.reasoning.Push("\uFFFD"))
 	}
 	reasoning, text := b.reasoning.Finish(b.tools), b.text.Finish(b.tools)
-	b.show(model.PartReasoning, reasoning.Text)
+	b.show(model.PartReasoning, reasoning.Thoughts+reasoning.Text+text.Thoughts)
 	b.show(model.PartText, text.Text)
 	b.close()
 	for _, c := range b.calls {

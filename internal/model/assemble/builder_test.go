@@ -71,6 +71,13 @@ func TestBuilder(t *testing.T) {
 			b.Text("Look.<｜DS")
 			b.Text("ML｜invoke name=\"read\"></｜DSML｜invoke>")
 		}},
+		{"leak of another family, with thoughts", `[{"type":"reasoning","text":"I read."},{"type":"tool-call","id":"call_1","name":"read","arguments":"{\"a\":1}"}] tool-calls`, model.FinishStop, func(b *Builder) {
+			b.Text("<|channel|>analysis<|message|>I read.<|end|><|start|>assist")
+			b.Text("ant<|channel|>commentary to=functions.read <|constrain|>json<|message|>{\"a\":1}<|call|>")
+		}},
+		{"leak behind text", `[{"type":"text","text":"Look. "},{"type":"tool-call","id":"call_1","name":"read","arguments":"{}"}] tool-calls`, model.FinishStop, func(b *Builder) {
+			b.Text("Look. [TOOL_CALLS][{\"name\":\"read\",\"arguments\":{}}]")
+		}},
 		{"leak in reasoning alone", `[{"type":"reasoning","text":"I read."},{"type":"tool-call","id":"call_1","name":"read","arguments":"{}"}] tool-calls`, model.FinishStop, func(b *Builder) {
 			b.Reasoning("I read.<｜DSML｜invoke name=\"read\"></｜DSML｜invoke>")
 		}},
@@ -109,8 +116,9 @@ func TestBuilder(t *testing.T) {
 
 func TestAnswersThatMustNotBeUsed(t *testing.T) {
 	for name, do := range map[string]func(b *Builder){
-		"broken markup":     func(b *Builder) { b.Text("I did it. <｜DSML｜function_calls>") },
-		"call without name": func(b *Builder) { b.Call("x", "").Args("{}") },
+		"broken markup":            func(b *Builder) { b.Text("I did it. <｜DSML｜function_calls>") },
+		"markup of another family": func(b *Builder) { b.Text("I read it.\n[TOOL_CALLS]read[ARGS]{\"path\": \"<DSML\"") },
+		"call without name":        func(b *Builder) { b.Call("x", "").Args("{}") },
 		"too large": func(b *Builder) {
 			for range 9 {
 				b.Text(strings.Repeat("x", 4<<20))

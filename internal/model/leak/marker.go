@@ -15,6 +15,7 @@ type verdict uint8
 const (
 	no    verdict = iota
 	maybe         // it may, when more has come
+	tail          // it does where such markup is mentioned, and counts when nothing follows it
 	soft          // it does, but the same is also written about
 	hard          // it does, and nobody writes that by chance
 )

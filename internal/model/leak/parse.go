@@ -77,7 +77,8 @@ var (
 	named = once(func() *regexp.Regexp {
 		return regexp.MustCompile(`"name"\s*:\s*"([^"\\]+)"|invoke\s+name\s*=\s*["']([^"']+)["']\s*>\s*<|<function=([^>\s]+)>\s*[{<]|<tool_call>\s*([A-Za-z0-9_.-]+)\s*<arg_key>`)
 	})
-	qwenParam = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<parameter=([^>\s]+)>(.*?)</parameter>`) })
+	calledName = once(func() *regexp.Regexp { return regexp.MustCompile(`"(?:tool_)?name"\s*:\s*"([^"\\]+)"`) })
+	qwenParam  = once(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^\s*<parameter=([^>\s]+)>(.*?)</parameter>`) })
 )
 
 // parse reads the calls of some markup.

@@ -26,6 +26,8 @@ type Scanner struct {
 	ticks    int    // backticks in a row just before
 	inline   bool
 	nonBlank bool // the line has more than blanks
+	begun    bool // so has the answer
+	before   byte // what has just been shown
 }
 
 // Push takes the next piece and returns what can be shown of the text so far.
@@ -42,7 +44,7 @@ func (s *Scanner) Push(text string) string {
 		if b != '`' && s.ticks > 0 {
 			s.endTicks()
 		}
-		if !candidate(b) || s.quoted() {
+		if !candidate(b) && !(!s.nonBlank && opening(b)) || s.quoted() {
 			s.walk(b)
 			i++
 			// The rest of a run of plain text changes nothing about where we are.
@@ -51,15 +53,15 @@ func (s *Scanner) Push(text string) string {
 			}
 			continue
 		}
-		v := look(text[i:])
-		if v == soft && s.nonBlank {
-			v = no // markup starts its own line
+		if i > 0 {
+			s.before = text[i-1]
 		}
+		v := s.look(text[i:], false)
 		switch v {
 		case maybe:
 			s.held = text[i:]
 			return text[shown:i]
-		case soft, hard:
+		case tail, soft, hard:
 			s.found = v
 			s.keep(text[i:])
 			return text[shown:i]
@@ -67,13 +69,61 @@ func (s *Scanner) Push(text string) string {
 		s.walk(b)
 		i++
 	}
+	if text != "" {
+		s.before = text[len(text)-1]
+	}
 	return text
 }
+
+// look says whether text, which comes next, begins a marker that counts where it
+// stands; ended says that nothing comes after it.
+func (s *Scanner) look(text string, ended bool) verdict {
+	v := no
+	if !ended {
+		v = look(text)
+	}
+	if v == soft && s.nonBlank {
+		v = no // markup starts its own line
+	}
+	if v != no {
+		return v
+	}
+	at := inLine
+	switch {
+	case !s.begun:
+		at = atStart
+	case !s.nonBlank && len(s.line) < indented && !strings.Contains(string(s.line), "\t"):
+		at = atLine
+	case s.mention():
+		return no
+	}
+	return lookFurther(text, at, ended)
+}
+
+// indented is how many blanks make a line an example.
+const indented = 4
+
+// mention reports whether what comes next is spoken about: it stands in
+// quotation marks, in a bracket, or in a quoted line.
+func (s *Scanner) mention() bool {
+	if strings.HasPrefix(strings.TrimLeft(string(s.line), " "), ">") {
+		return true
+	}
+	switch s.before {
+	case '"', '\'', '(', 0x9C, 0x98, 0x9E, 0xAB: // the last bytes of “ ‘ „ «
+		return true
+	}
+	return false
+}
+
+// opening reports whether the byte may begin a marker that only stands at the
+// beginning of a line: one of those without a special token.
+func opening(b byte) bool { return b == '{' || b == 'a' || b == 'c' || b == 't' || b == 'f' }
 
 // candidate reports whether a marker may begin with the byte: a bracket, an
 // ampersand, a bar, or the first byte of one of the other bars.
 func candidate(b byte) bool {
-	return b == '<' || b == '&' || b == '|' || b == 0xEF || b == 0xE2
+	return b == '<' || b == '[' || b == '&' || b == '|' || b == 0xEF || b == 0xE2
 }
 
 func (s *Scanner) keep(text string) {
@@ -96,7 +146,7 @@ func (s *Scanner) walk(b byte) {
 		return
 	}
 	if b != ' ' && b != '\t' && b != '\r' {
-		s.nonBlank = true
+		s.nonBlank, s.begun = true, true
 	}
 	if len(s.line) < lineStart {
 		s.line = append(s.line, b)
@@ -155,36 +205,127 @@ type Outcome struct {
 	Text string
 	// Calls are the calls that were read.
 	Calls []Call
+	// Thoughts are what the model says to itself in the markup.
+	Thoughts string
 	// Broken says that there was markup that cannot be read to its end.
 	Broken bool
 }
 
+// maxMentions bounds how many markers that turned out to be text are looked
+// behind.
+const maxMentions = 16
+
 // Finish ends the text. tools gives what is needed to know about the tools the
 // model may call.
 func (s *Scanner) Finish(tools Tools) Outcome {
-	if s.found == no {
-		return Outcome{Text: s.Flush()}
+	var shown strings.Builder
+	for n := 0; ; n++ {
+		if s.held != "" && s.found == no {
+			if v := s.look(s.held, true); v > maybe {
+				s.found = v
+				s.keep(s.held)
+				s.held = ""
+			}
+		}
+		if s.found == no {
+			return Outcome{Text: shown.String() + s.Flush()}
+		}
+		if s.over {
+			return Outcome{Text: shown.String(), Broken: true}
+		}
+		text := s.markup.String()
+		out, mentioned := decide(text, s.found, tools)
+		if mentioned == 0 {
+			out.Text = shown.String() + out.Text
+			return out
+		}
+		if n == maxMentions {
+			return Outcome{Text: shown.String() + text}
+		}
+		// It was only mentioned. What comes behind it may be markup all the same.
+		s.found = no
+		s.markup.Reset()
+		for i := range mentioned {
+			s.walk(text[i])
+		}
+		s.before = text[mentioned-1]
+		shown.WriteString(text[:mentioned])
+		shown.WriteString(s.Push(text[mentioned:]))
 	}
-	if s.over {
-		return Outcome{Broken: true}
+}
+
+// decide says what markup turned out to be, or how much of the text, in bytes,
+// only mentions it.
+func decide(text string, found verdict, tools Tools) (out Outcome, mentioned int) {
+	if r, ok := readFamily(text); ok {
+		if out, ok := r.decide(found, tools); ok {
+			return out, 0
+		}
+		if r.fate == readable {
+			return out, len(text) - len(r.after)
+		}
+		return out, 1
 	}
-	text := s.markup.String()
 	p := parse(text, tools)
 	ok := p.complete && len(p.calls) > 0
-	if s.found == soft {
-		for _, c := range p.calls {
-			ok = ok && tools.Has(c.Name)
-		}
+	if found == hard {
 		if !ok {
-			if (!p.complete || len(p.calls) == 0) && concerns(text, tools) {
-				return Outcome{Broken: true} // meant as a call, and not to be read
-			}
-			return Outcome{Text: text}
+			p.rest = ""
 		}
+		return Outcome{Calls: p.calls, Text: p.rest, Broken: !ok}, 0
 	}
-	out := Outcome{Calls: p.calls, Broken: !ok}
-	if ok {
-		out.Text = p.rest
+	for _, c := range p.calls {
+		ok = ok && tools.Has(c.Name)
 	}
-	return out
+	switch {
+	case ok && (found == soft || p.rest == ""):
+		return Outcome{Calls: p.calls, Text: p.rest}, 0
+	case !ok && (!p.complete || len(p.calls) == 0) && concerns(text, tools) && (found == soft || endsInside(text)):
+		return Outcome{Broken: true}, 0 // meant as a call, and not to be read
+	case found == soft:
+		return out, 1
+	}
+	return out, closed(text)
+}
+
+// closed is the length of the element that text begins with; 1 when it has no
+// end.
+func closed(text string) int {
+	tag, _, _ := strings.Cut(text[1:], ">")
+	tag = "</" + tag + ">"
+	if at := strings.Index(text, tag); at >= 0 {
+		return at + len(tag)
+	}
+	return 1
+}
+
+// endsInside reports whether markup that begins in the middle of a line ends
+// before it is closed, with nothing behind it.
+func endsInside(text string) bool {
+	if body, ok := strings.CutPrefix(text, "<tool_call>"); ok && strings.HasPrefix(trim(body), "{") {
+		_, after, f := jsonAt(trim(body))
+		return f == cut || f == readable && (trim(after) == "" || begins(trim(after), []string{"</tool_call>"}))
+	}
+	return closed(text) == 1
+}
+
+// decide says what the markup of a family turned out to be; false when it is a
+// mention.
+func (r reading) decide(found verdict, tools Tools) (Outcome, bool) {
+	offered, concerned := true, false
+	for _, name := range r.about {
+		offered = offered && tools.Has(name)
+		concerned = concerned || tools.Has(name)
+	}
+	switch {
+	case r.fate == readable && (len(r.calls) > 0 || found == hard && r.text != ""):
+		if found < hard && !offered || !lineEnds(r.after) || found == tail && trim(r.after) != "" {
+			return Outcome{}, false
+		}
+		return Outcome{Calls: r.calls, Text: join(r.text, r.after), Thoughts: r.thoughts}, true
+	case found == hard:
+		return Outcome{Broken: true}, true
+	}
+	broken := concerned && (found == soft || r.fate == cut)
+	return Outcome{Broken: broken}, broken
 }
