@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -48,6 +49,14 @@ type update struct {
 	Meta json.RawMessage `json:"_meta"`
 }
 
+// patience bounds every wait for something that has to come: it is there for
+// what hangs, and generous because machines that test are busy. soon is what "at
+// once" has to mean there; without it the wait would last minutes.
+const (
+	patience = 60 * time.Second
+	soon     = 20 * time.Second
+)
+
 // client is a scripted editor on the agent's pipes.
 type client struct {
 	t      testing.TB
@@ -55,6 +64,9 @@ type client struct {
 	in     io.WriteCloser
 	stderr *syncBuffer
 	cwd    string
+	exited chan struct{} // closed when the process has ended
+	read   chan struct{} // closed when all that it wrote has been read
+	dying  atomic.Bool   // it was killed: its last line may be torn
 
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -64,8 +76,8 @@ type client struct {
 	// permit answers a permission request: the kind of option to choose,
 	// "cancelled" for that outcome, "error" for an error answer, "" for no answer.
 	permit func(params json.RawMessage) string
-	// elicit answers a form: the result, nil for an error answer. Without it
-	// the client knows no forms.
+	// elicit answers a form: the result, nil for an error answer, silence for no
+	// answer. Without it the client knows no forms.
 	elicit func(params json.RawMessage) any
 	// files answers fs requests: the result, or an error; nil for no answer at
 	// all. Without it the client does not know them.
@@ -73,6 +85,9 @@ type client struct {
 	nextID int
 	asked  map[string]string // the method of each request, by id
 }
+
+// silence is what elicit gives for no answer at all.
+const silence = "no answer"
 
 type syncBuffer struct {
 	mu sync.Mutex
@@ -89,10 +104,11 @@ func (s *syncBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 
 // setup says how to start an agent.
 type setup struct {
-	config string // YAML; "" means the local model
-	args   []string
-	cwd    string   // "" means a fresh folder
-	env    []string // added to a clean environment
+	config  string // YAML; "" means the local model
+	args    []string
+	cwd     string   // "" means a fresh folder
+	env     []string // added to a clean environment
+	program string   // "" means the program under test where it is
 }
 
 // start runs the agent in a home of its own. It is stopped with the test.
@@ -114,7 +130,7 @@ func start(t testing.TB, s setup) *client {
 	}
 	c := &client{t: t, cwd: s.cwd, stderr: &syncBuffer{}, permit: func(json.RawMessage) string { return "allow_once" }}
 	c.cond = sync.NewCond(&c.mu)
-	c.cmd = exec.Command(bin, args...)
+	c.cmd = exec.Command(or(s.program, bin), args...)
 	c.cmd.Dir = s.cwd
 	c.cmd.Stderr = c.stderr
 	c.cmd.Env = append([]string{
@@ -125,18 +141,38 @@ func start(t testing.TB, s setup) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.cmd.StdoutPipe()
+	// A pipe of our own: Wait would close another one before it has been read.
+	out, stdout, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.cmd.Start(); err != nil {
+	c.cmd.Stdout = stdout
+	err = c.cmd.Start()
+	_ = stdout.Close()
+	if err != nil {
+		_ = out.Close()
 		t.Fatal(err)
 	}
-	c.in = in
-	go c.read(out)
-	t.Cleanup(func() {
-		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	c.in, c.exited, c.read = in, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(c.exited)
 		_ = c.cmd.Wait()
+	}()
+	go func() {
+		defer close(c.read)
+		defer out.Close()
+		c.readAll(out)
+	}()
+	t.Cleanup(func() {
+		c.dying.Store(true)
+		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+		<-c.exited
+		select {
+		case <-c.read:
+		case <-time.After(soon): // something that it left behind holds its output
+			_ = out.Close()
+			<-c.read
+		}
 		if t.Failed() && c.stderr.String() != "" {
 			t.Logf("the agent's stderr:\n%s", c.stderr.String())
 		}
@@ -144,7 +180,7 @@ func start(t testing.TB, s setup) *client {
 	return c
 }
 
-func (c *client) read(out io.Reader) {
+func (c *client) readAll(out io.Reader) {
 	r := bufio.NewReaderSize(out, 1<<16)
 	for {
 		line, err := r.ReadBytes('\n')
@@ -163,7 +199,11 @@ func (c *client) read(out io.Reader) {
 
 func (c *client) take(line []byte) {
 	var f frame
-	if err := json.Unmarshal(line, &f); err != nil || line[len(line)-1] != '\n' {
+	whole := line[len(line)-1] == '\n'
+	if !whole && c.dying.Load() {
+		return
+	}
+	if err := json.Unmarshal(line, &f); err != nil || !whole {
 		c.t.Errorf("stdout carries something that is no frame: %.200q", line)
 		return
 	}
@@ -187,7 +227,11 @@ func (c *client) take(line []byte) {
 func (c *client) answer(f frame) {
 	if f.Method == "elicitation/create" && c.elicit != nil {
 		answer := map[string]any{"jsonrpc": "2.0", "id": f.ID, "error": map[string]any{"code": -32603, "message": "no form today"}}
-		if result := c.elicit(f.Params); result != nil {
+		result := c.elicit(f.Params)
+		if result == silence {
+			return
+		}
+		if result != nil {
 			delete(answer, "error")
 			answer["result"] = result
 		}
@@ -266,9 +310,9 @@ func (c *client) request(method string, params any) int {
 // wait blocks until pred finds something among the frames.
 func (c *client) wait(what string, pred func([]frame) bool) {
 	c.t.Helper()
-	deadline := time.AfterFunc(20*time.Second, c.cond.Broadcast)
+	deadline := time.AfterFunc(patience, c.cond.Broadcast)
 	defer deadline.Stop()
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(patience)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !pred(c.frames) {
@@ -442,19 +486,33 @@ func (c *client) message(session string) string {
 }
 
 // closeInput ends the agent's input and returns its exit code and how long it
-// took to leave.
+// took to leave. All that it wrote has been read then.
 func (c *client) closeInput() (int, time.Duration) {
 	c.t.Helper()
 	begin := time.Now()
 	_ = c.in.Close()
-	done := make(chan error, 1)
-	go func() { done <- c.cmd.Wait() }()
-	select {
-	case <-done:
-		return c.cmd.ProcessState.ExitCode(), time.Since(begin)
-	case <-time.After(10 * time.Second):
-		c.t.Fatal("the agent did not leave 10 s after its input ended")
-		return -1, 0
+	c.ended("its input ended")
+	return c.cmd.ProcessState.ExitCode(), time.Since(begin)
+}
+
+// kill ends the agent, and nothing that it started, without warning. All that it
+// wrote has been read then.
+func (c *client) kill() {
+	c.t.Helper()
+	c.dying.Store(true)
+	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+	c.ended("it was killed")
+}
+
+func (c *client) ended(after string) {
+	c.t.Helper()
+	late := time.After(patience)
+	for _, over := range []chan struct{}{c.exited, c.read} {
+		select {
+		case <-over:
+		case <-late:
+			c.t.Fatalf("the agent is still there %v after %s", patience, after)
+		}
 	}
 }
 

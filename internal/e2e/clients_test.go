@@ -65,7 +65,7 @@ func runClient(t *testing.T, dir string, name string, args ...string) (string, e
 	return string(out), err
 }
 
-const slowPrompt = "/slow 30"
+const slowPrompt = "/slow 300"
 
 var bashPrompt = tool("bash", map[string]any{"command": "echo from the shell", "description": "Say where from"})
 

@@ -140,16 +140,15 @@ func TestCancelReachesAProgram(t *testing.T) {
 	for name, program := range map[string]string{
 		"computing":        "for (;;) {}",
 		"in a native loop": "console.log(1); const a = new Array(1e8).fill(0); for (;;) a.fill(1)",
-		"waiting":          "await new Promise(r => setTimeout(r, 60000))",
-		"in a call":        `await tools.bash({ command: "sleep 60", description: "Sleep" })`,
+		"waiting":          "await new Promise(r => setTimeout(r, 600000))",
+		"in a call":        `await tools.bash({ command: "sleep 600", description: "Sleep" })`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, setup{config: codeModeConfig + "permissions: {preset: danger-full-access}\n"})
+			c := start(t, setup{config: codeModeConfig + "permissions: {preset: danger-full-access}\ncode_mode: {compute: 10m, wall: 20m}\n"})
 			s := c.open(nesting)
 			id := c.request("session/prompt", textPrompt(s, fenced(program)))
-			c.wait("the program", func([]frame) bool { return true })
 			waitRunning(c, s, strings.Contains(program, "tools."))
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // by then it is likely to do what its name says
 			begin := time.Now()
 			c.notify("session/cancel", map[string]any{"sessionId": s})
 			if reason := stopReason(c.reply(id)); reason != "cancelled" {
@@ -159,7 +158,7 @@ func TestCancelReachesAProgram(t *testing.T) {
 			t.Logf("cancelled in %v", took)
 			// 100 ms is the goal, and what an idle machine shows; here it matters
 			// that nothing waits for the program.
-			if took > 3*time.Second {
+			if took > soon {
 				t.Errorf("it took %v", took)
 			}
 			for _, call := range c.calls(s) {
@@ -222,7 +221,7 @@ func TestHostileProgramsLeaveTheAgentWorking(t *testing.T) {
 			t.Fatalf("after %s: %s", tt.program, text)
 		}
 	}
-	if code, took := c.closeInput(); code != 0 || took > 3*time.Second {
+	if code, took := c.closeInput(); code != 0 || took > soon {
 		t.Errorf("left with %d after %v", code, took)
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // knowsCompaction are the capabilities of an editor that shows compactions.
@@ -161,8 +159,8 @@ func TestASummaryThatIsCutShort(t *testing.T) {
 	c := start(t, setup{config: config, cwd: cwd})
 	id := c.open(knowsCompaction)
 	c.prompt(id, "tell me "+long)
-	begun := func(n int) func([]frame) bool {
-		return func([]frame) bool { srv.mu.Lock(); defer srv.mu.Unlock(); return srv.asked >= n }
+	begun := func(n int) func() bool {
+		return func() bool { srv.mu.Lock(); defer srv.mu.Unlock(); return srv.asked >= n }
 	}
 	compact := c.request("session/prompt", textPrompt(id, "/compact"))
 	waitUntil(t, "the first summary", begun(2))
@@ -175,8 +173,7 @@ func TestASummaryThatIsCutShort(t *testing.T) {
 	}
 	c.request("session/prompt", textPrompt(id, "/compact"))
 	waitUntil(t, "the second summary", begun(3))
-	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
-	_, _ = c.cmd.Process.Wait()
+	c.kill()
 
 	again := start(t, setup{config: config, cwd: cwd})
 	again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": knowsCompaction})
@@ -191,15 +188,5 @@ func TestASummaryThatIsCutShort(t *testing.T) {
 	}
 	if last := srv.lastBody(); !strings.Contains(last, "tell me a long story") || strings.Contains(last, "half a sum") {
 		t.Errorf("the model was sent %.300s", last)
-	}
-}
-
-// waitUntil waits for something that no frame tells.
-func waitUntil(t *testing.T, what string, ok func([]frame) bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(nil); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
 	}
 }

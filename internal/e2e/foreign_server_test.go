@@ -38,37 +38,19 @@ func startAimock(t *testing.T) string {
 	}
 	file := filepath.Join(t.TempDir(), "fixtures.json")
 	write(t, file, fixtures)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
-	cmd := exec.Command("node", cli, "--port", itoa(port), "--fixtures", file, "--chunk-size", "3", "--strict", "--log-level", "warn")
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out := &syncBuffer{}
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("aimock: %s", out)
-		}
-	})
-	url := fmt.Sprintf("http://127.0.0.1:%d", port)
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if resp, err := http.Get(url + "/health"); err == nil {
+	home := t.TempDir()
+	return fmt.Sprintf("http://127.0.0.1:%d", startServer(t, func(port int) *exec.Cmd {
+		cmd := exec.Command("node", cli, "--port", itoa(port), "--fixtures", file, "--chunk-size", "3", "--strict", "--log-level", "warn")
+		cmd.Env = append(os.Environ(), "HOME="+home)
+		return cmd
+	}, func(port int) bool {
+		resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/health", port))
+		if err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
-			return url
 		}
-	}
-	t.Fatalf("aimock does not answer: %s", out)
-	return ""
+		return err == nil
+	}))
 }
 
 // A server that was written by others answers through the program, in both
@@ -163,7 +145,7 @@ func TestAnInferenceServer(t *testing.T) {
 			t.Logf("ollama: %s", s[max(0, len(s)-4000):])
 		}
 	})
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		if resp, err := http.Get("http://" + host + "/api/version"); err == nil {
 			_ = resp.Body.Close()
 			break

@@ -37,7 +37,7 @@ func TestFork(t *testing.T) {
 
 	// Of an open session, while a turn of it runs: the copy has what was there, the
 	// call that runs is closed in it, and the source goes on.
-	run := c.request("session/prompt", textPrompt(s, tool("bash", map[string]any{"command": "sleep 3", "description": "Wait"})))
+	run := c.request("session/prompt", textPrompt(s, tool("bash", map[string]any{"command": "sleep 600", "description": "Wait"})))
 	c.wait("the call to run", func(fs []frame) bool {
 		for _, f := range fs {
 			if u, _ := updateOf(f); u.Status == "in_progress" {

@@ -26,6 +26,9 @@ type goClient struct {
 
 func (c *goClient) choose(permit string) { c.mu.Lock(); defer c.mu.Unlock(); c.permit = permit }
 
+// shown counts the updates.
+func (c *goClient) shown() int { c.mu.Lock(); defer c.mu.Unlock(); return len(c.updates) }
+
 // RequestPermission chooses an option.
 func (c *goClient) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	c.mu.Lock()
@@ -133,7 +136,7 @@ func TestGoClient(t *testing.T) {
 	c := &goClient{permit: "allow_once"}
 	conn, s := c.connect(t, cwd)
 	prompt := func(text string) (acp.PromptResponse, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		return conn.Prompt(ctx, acp.PromptRequest{SessionId: s, Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
 	}
@@ -175,7 +178,17 @@ func TestGoClient(t *testing.T) {
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
-		time.AfterFunc(300*time.Millisecond, func() { _ = conn.Cancel(t.Context(), acp.CancelNotification{SessionId: s}) })
+		before := c.shown()
+		ctx, over := context.WithCancel(t.Context())
+		var canceller sync.WaitGroup
+		defer canceller.Wait()
+		defer over()
+		canceller.Go(func() {
+			for c.shown() == before && ctx.Err() == nil { // until the turn runs
+				time.Sleep(time.Millisecond)
+			}
+			_ = conn.Cancel(ctx, acp.CancelNotification{SessionId: s})
+		})
 		if r, err := prompt(slowPrompt); err != nil || r.StopReason != acp.StopReasonCancelled {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -26,7 +26,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // waitForFile waits for a file with a process id in it.
 func waitForFile(t *testing.T, path string) int {
 	t.Helper()
-	for range 400 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if data, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(data), "\n") {
 			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 			if err != nil {
@@ -34,7 +34,6 @@ func waitForFile(t *testing.T, path string) int {
 			}
 			return pid
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
 	t.Fatal("the command did not start: no " + path)
 	return 0
@@ -51,6 +50,43 @@ func alive(pid int) bool {
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(rest, "Z")
+}
+
+// wantGone makes sure that a process which had been told to end ends. A killed
+// process has to run once more to be gone, and may wait for a processor.
+func wantGone(t *testing.T, pid int, what string) {
+	t.Helper()
+	for end := time.Now().Add(soon); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%s goes on", what)
+			return
+		}
+	}
+}
+
+// inTime plays something that has to take no longer than limit, again when it
+// did: how long a thing takes on a busy machine tells little of the thing.
+func inTime(t *testing.T, limit time.Duration, play func() time.Duration) {
+	t.Helper()
+	var took []time.Duration
+	for range 5 {
+		d := play()
+		if d <= limit || t.Failed() {
+			return
+		}
+		took = append(took, d)
+	}
+	t.Errorf("it took %v each time, wanted %v", took, limit)
+}
+
+// waitUntil waits for something that no frame tells.
+func waitUntil(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
 }
 
 // chunk is one chunk of a scripted model answer.
@@ -114,7 +150,7 @@ func startPipes(t *testing.T, cwd string) (in io.WriteCloser, out io.Reader) {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		late := time.AfterFunc(3*time.Second, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the agent left with %v", err)
 		}

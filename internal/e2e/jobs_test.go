@@ -6,9 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 func inBackground(command string) string {
@@ -95,12 +93,13 @@ func TestJobsEndWithTheirSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, setup{config: cfg})
 			s := c.open(nil)
-			c.prompt(s, inBackground("sleep 300 & echo $! > pid; echo serving; wait"))
+			c.prompt(s, inBackground("echo serving; sleep 600 & echo $! > pid; wait"))
+			c.waitUpdate("what the job prints", s, func(u update) bool {
+				return strings.Contains(string(u.Content), "serving") && u.ToolCallID == "job:bash_1" && u.Status == ""
+			})
 			pid := waitForFile(t, filepath.Join(c.cwd, "pid"))
 			leave(c, s)
-			if alive(pid) {
-				t.Error("the job's child is still there")
-			}
+			wantGone(t, pid, "the job's child")
 			d := c
 			if name == "end of input" {
 				d = start(t, setup{config: cfg, cwd: c.cwd})
@@ -157,10 +156,9 @@ func TestCancelEndsAWaitAndNotTheJob(t *testing.T) {
 	c.waitUpdate("the wait", s, func(u update) bool {
 		return u.Status == "in_progress" && u.SessionUpdate == "tool_call_update" && strings.HasPrefix(u.ToolCallID, "local-3")
 	})
-	began := time.Now()
-	c.notify("session/cancel", map[string]any{"sessionId": s})
-	if stop := stopReason(c.reply(turn)); stop != "cancelled" || time.Since(began) > 2*time.Second {
-		t.Errorf("%q after %v", stop, time.Since(began))
+	c.notify("session/cancel", map[string]any{"sessionId": s}) // the job would go on for ever
+	if stop := stopReason(c.reply(turn)); stop != "cancelled" {
+		t.Errorf("%q", stop)
 	}
 	c.prompt(s, "/tool task_list {}")
 	if !strings.Contains(dumpUpdates(c.updates(s)), "bash_1 [bash] running") {
@@ -183,15 +181,11 @@ func TestAJobEndsWithAKilledAgent(t *testing.T) {
 	cfg := fullAccess + fmt.Sprintf("sessions:\n  dir: %q\n", t.TempDir())
 	c := start(t, setup{config: cfg})
 	s := c.open(nil)
-	c.prompt(s, inBackground("echo $$ > pid; exec sleep 300"))
+	c.prompt(s, inBackground("echo $$ > pid; exec sleep 600"))
 	pid := waitForFile(t, filepath.Join(c.cwd, "pid"))
-	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
+	c.kill()
 	if runtime.GOOS == "linux" { // elsewhere nobody is told of the agent's end
-		for end := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the job is still there")
-			}
-		}
+		wantGone(t, pid, "the job")
 	}
 	d := start(t, setup{config: cfg, cwd: c.cwd})
 	d.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})

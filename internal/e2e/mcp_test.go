@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,13 +41,19 @@ func stdioServer(name string, command []string, env ...string) map[string]any {
 	return map[string]any{"name": name, "command": program, "args": command[1:], "env": vars}
 }
 
-// scriptedServer is this test binary in a role, marked as belonging to the run.
-func scriptedServer(role string) map[string]any {
-	return stdioServer(role, []string{os.Args[0]}, mcptest.RoleVariable, role, "MCP_TEST_RUN", runMark)
+// scriptedServer is this test binary in a role, marked as belonging to the test.
+func scriptedServer(t *testing.T, role string) map[string]any {
+	return stdioServer(role, []string{os.Args[0]}, mcptest.RoleVariable, role, "MCP_TEST_RUN", markOf(t))
 }
 
-// runMark tells the servers of this run from those of another on the machine.
-var runMark = fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())
+// markOf tells the servers of a test from those of others on the machine.
+func markOf(t *testing.T) string { return fmt.Sprintf("%d-%s-%p", os.Getpid(), t.Name(), t) }
+
+// noServer makes sure that no scripted server of the test goes on.
+func noServer(t *testing.T) {
+	t.Helper()
+	waitUntil(t, "the end of all servers", func() bool { return running(t, "MCP_TEST_RUN="+markOf(t)) == 0 })
+}
 
 // openWith makes a session with servers.
 func (c *client) openWith(caps map[string]any, servers ...any) string {
@@ -63,10 +70,32 @@ func (c *client) openWith(caps map[string]any, servers ...any) string {
 	if f.Error != nil || json.Unmarshal(f.Result, &r) != nil {
 		c.t.Fatalf("session/new: %+v", f.Error)
 	}
-	if d := time.Since(begin); d > 2*time.Second {
+	if d := time.Since(begin); d > soon { // a silent server has a minute
 		c.t.Errorf("session/new took %s: it waits for the servers", d)
 	}
 	return r.SessionID
+}
+
+// slowServers waits for servers on a slow machine as well.
+const slowServers = "limits: {mcp_wait: 60s}\n"
+
+// ready waits until servers of the editor have listed their tools, for a session
+// that does not wait for all of them because some never will.
+func (c *client) ready(session string, names ...string) {
+	c.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		before := len(c.message(session))
+		c.prompt(session, "/tools")
+		listed := c.message(session)[before:]
+		if !slices.ContainsFunc(names, func(name string) bool {
+			return !strings.Contains(listed, name+" (stdio, from the editor): ready")
+		}) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("not all of %v are ready: %s", names, listed)
+		}
+	}
 }
 
 // last is the newest call of a session.
@@ -96,7 +125,7 @@ func (c *client) wantCall(session, name string, args any, status string, want ..
 
 func TestServerEverythingNatively(t *testing.T) {
 	server := npmServer(t, "server-everything")
-	c := start(t, setup{config: fullAccess})
+	c := start(t, setup{config: fullAccess + slowServers})
 	c.elicit = func(params json.RawMessage) any {
 		if !strings.Contains(string(params), "The MCP server every thing asks: ") || !strings.Contains(string(params), "toolCallId") {
 			t.Errorf("the form: %s", params)
@@ -144,7 +173,7 @@ func TestServerEverythingNatively(t *testing.T) {
 	if progress < 2 {
 		t.Errorf("progress was shown %d times", progress)
 	}
-	if code, took := c.closeInput(); code != 0 || took > 3*time.Second {
+	if code, took := c.closeInput(); code != 0 || took > soon {
 		t.Errorf("exit code %d after %s", code, took)
 	}
 }
@@ -154,7 +183,7 @@ func TestServerFilesystemFromTheConfiguration(t *testing.T) {
 	cwd := t.TempDir()
 	write(t, filepath.Join(cwd, "a.txt"), "alpha\n")
 	c := start(t, setup{cwd: cwd, env: []string{"ROOT=" + cwd}, config: fmt.Sprintf(
-		"model: {provider: local}\nmcp_servers:\n  files: {command: node, args: [%q, \"${ROOT}\"], start_timeout: 30s}\n", server[1])})
+		"model: {provider: local}\n"+slowServers+"mcp_servers:\n  files: {command: node, args: [%q, \"${ROOT}\"]}\n", server[1])})
 	asked := 0
 	c.permit = func(params json.RawMessage) string {
 		asked++
@@ -186,7 +215,7 @@ func TestRealServersFromAProgram(t *testing.T) {
 	everything, files := npmServer(t, "server-everything"), npmServer(t, "server-filesystem")
 	cwd := t.TempDir()
 	write(t, filepath.Join(cwd, "a.txt"), "alpha\n")
-	c := start(t, setup{cwd: cwd, config: codeModeConfig + "permissions: {preset: danger-full-access}\n"})
+	c := start(t, setup{cwd: cwd, config: codeModeConfig + "permissions: {preset: danger-full-access}\n" + slowServers})
 	s := c.openWith(nesting, stdioServer("files", append(files, cwd)), stdioServer("all", append(everything, "stdio")))
 	c.prompt(s, fenced(`const file = await tools.mcp__files__read_text_file({ path: `+"`"+filepath.Join(cwd, "a.txt")+"`"+` });
 const sum = await tools["mcp__all__get-sum"]({ a: 20, b: 22 });
@@ -209,42 +238,93 @@ return { file: file.content[0].text, sum: sum.content[0].text, image: image.cont
 	}
 }
 
-// freePort is a port that was free a moment ago.
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// refusingPort is a port that nobody listens at as long as the test runs.
+func refusingPort(t *testing.T) int {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	addr, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr.(*syscall.SockaddrInet4).Port
+}
+
+// startServer runs a program that listens at the port it is told, until the test
+// ends, and gives the port once it is up. A port that was free may be taken when
+// the program gets to it: then it ends, and gets another one.
+func startServer(t *testing.T, command func(port int) *exec.Cmd, up func(port int) bool) int {
+	t.Helper()
+	var said string
+	for range 5 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		cmd, out := command(port), &syncBuffer{}
+		cmd.Stdout, cmd.Stderr = out, out
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = cmd.Wait() }()
+		t.Cleanup(func() {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			<-ended
+			if t.Failed() {
+				t.Logf("the server: %s", out)
+			}
+		})
+		gone := func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+				return false
+			}
+		}
+		waitUntil(t, "the server", func() bool { return gone() || up(port) })
+		if !gone() {
+			return port
+		}
+		said = out.String()
+	}
+	t.Fatalf("the server does not start: %s", said)
+	return 0
+}
+
+func listens(port int) bool {
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
 }
 
 func TestServerEverythingOverHTTP(t *testing.T) {
 	server := npmServer(t, "server-everything")
 	for _, kind := range []struct{ transport, mode, path string }{{"http", "streamableHttp", "/mcp"}, {"sse", "sse", "/sse"}} {
 		t.Run(kind.transport, func(t *testing.T) {
-			port := freePort(t)
-			cmd := exec.Command(server[0], server[1], kind.mode)
-			cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
-			address := fmt.Sprintf("127.0.0.1:%d", port)
-			for range 200 {
-				if conn, err := net.Dial("tcp", address); err == nil {
-					_ = conn.Close()
-					break
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
-			c := start(t, setup{config: fullAccess})
+			address := fmt.Sprintf("127.0.0.1:%d", startServer(t, func(port int) *exec.Cmd {
+				cmd := exec.Command(server[0], server[1], kind.mode)
+				cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+				return cmd
+			}, listens))
+			c := start(t, setup{config: fullAccess + slowServers})
 			s := c.openWith(nil, map[string]any{"type": kind.transport, "name": "web", "url": "http://" + address + kind.path, "headers": []any{}})
 			c.wantCall(s, "mcp__web__get-sum", map[string]any{"a": 2, "b": 40}, "completed", "42")
 			c.wantCall(s, "mcp__web__get-tiny-image", map[string]any{}, "completed", `"type":"image"`)
 			c.wantCall(s, "mcp__web__get-structured-content", map[string]any{"location": "Chicago"}, "completed", "temperature")
-			if code, took := c.closeInput(); code != 0 || took > 3*time.Second {
+			if code, took := c.closeInput(); code != 0 || took > soon {
 				t.Errorf("exit code %d after %s", code, took)
 			}
 		})
@@ -255,44 +335,48 @@ func TestBadServersHarmNobody(t *testing.T) {
 	c := start(t, setup{config: fullAccess + "limits: {mcp_wait: 2s}\n"})
 	var servers []any
 	for _, role := range []string{"silent", "dies", "flood", "noise", "many", "bad", "ok"} {
-		servers = append(servers, scriptedServer(role))
+		servers = append(servers, scriptedServer(t, role))
 	}
 	servers = append(servers, map[string]any{"name": "missing", "command": "/no/such/program", "args": nil, "env": nil})
 	s := c.openWith(nil, servers...)
+	c.prompt(s, "hello") // waits as long as a prompt does
+	c.ready(s, "flood", "noise", "many", "bad", "ok")
 	for _, name := range []string{"flood", "noise", "ok"} {
 		c.wantCall(s, "mcp__"+name+"__echo", map[string]any{"a": 1}, "completed", `{\"a\":1}`)
 	}
 	c.wantCall(s, "mcp__many__tool_499", map[string]any{}, "completed")
 	c.wantCall(s, "mcp__ok__die", map[string]any{}, "failed", "exit code: 7", "out of cheese")
+	c.ready(s, "ok") // again
 	c.wantCall(s, "mcp__ok__echo", map[string]any{"b": 2}, "completed", `{\"b\":2}`)
-	c.prompt(s, "/tools")
 	for _, want := range []string{
 		"silent (stdio, from the editor): starting", "cannot open the database", "many (stdio, from the editor): ready, 500 tools",
 		"bad (stdio, from the editor): ready, 6 tools, 11 tools left out", "`text_schema`: the schema of its arguments cannot be used",
 		"missing (stdio, from the editor): failed: cannot start",
 	} {
-		if !strings.Contains(c.message(s), want) {
-			t.Errorf("/tools does not tell %q", want)
+		for end := time.Now().Add(patience); !strings.Contains(c.message(s), want); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Errorf("/tools does not tell %q", want)
+				break
+			}
+			c.prompt(s, "/tools")
 		}
 	}
 	if f := c.call("session/close", map[string]any{"sessionId": s}); f.Error != nil {
 		t.Errorf("%+v", f.Error)
 	}
-	if left := running(t, "MCP_TEST_RUN="+runMark); left != 0 {
-		t.Errorf("%d servers go on after session/close", left)
-	}
+	noServer(t)
 }
 
 func TestTheProgramLeavesInTimeWhateverServersDo(t *testing.T) {
 	c := start(t, setup{config: fullAccess + "limits: {mcp_wait: 1s}\n"})
-	s := c.openWith(nil, scriptedServer("silent"), scriptedServer("stays"), scriptedServer("flood"), scriptedServer("dies"))
+	s := c.openWith(nil, scriptedServer(t, "silent"), scriptedServer(t, "stays"), scriptedServer(t, "flood"), scriptedServer(t, "dies"))
+	c.prompt(s, "hello")
+	c.ready(s, "stays")
 	c.wantCall(s, "mcp__stays__echo", map[string]any{}, "completed")
-	if code, took := c.closeInput(); code != 0 || took > 3*time.Second {
+	if code, took := c.closeInput(); code != 0 || took > soon {
 		t.Errorf("exit code %d after %s", code, took)
 	}
-	if left := running(t, "MCP_TEST_RUN="+runMark); left != 0 {
-		t.Errorf("%d servers go on", left)
-	}
+	noServer(t)
 }
 
 func TestCheckNamesARemedyForEachServer(t *testing.T) {
@@ -306,7 +390,7 @@ mcp_servers:
   broken: {command: %[1]q, env: {MCP_TEST_ROLE: dies}}
   gone: {url: "http://127.0.0.1:%[2]d/mcp"}
   off: {command: x, disabled: true}
-`, os.Args[0], freePort(t)))
+`, os.Args[0], refusingPort(t)))
 	out, err := runClient(t, t.TempDir(), bin, "check", "--config", cfg)
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
@@ -342,16 +426,10 @@ func running(t *testing.T, text string) (n int) {
 
 func TestACancelledTurnEndsItsCall(t *testing.T) {
 	c := start(t, setup{config: fullAccess})
-	s := c.openWith(nil, scriptedServer("ok"))
+	s := c.openWith(nil, scriptedServer(t, "ok"))
 	c.prompt(s, "hello") // waits for the server
 	id := c.request("session/prompt", textPrompt(s, tool("mcp__ok__hang", map[string]any{})))
-	c.wait("the call", func([]frame) bool { return true })
-	for range 200 {
-		if calls := c.calls(s); len(calls) > 0 && calls[0].Status == "in_progress" {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	c.waitUpdate("the call", s, func(u update) bool { return u.Status == "in_progress" })
 	c.notify("session/cancel", map[string]any{"sessionId": s})
 	if stop := stopReason(c.reply(id)); stop != "cancelled" {
 		t.Error(stop)
@@ -410,8 +488,8 @@ func TestCallsOfServersReplayAsTheyWereShown(t *testing.T) {
 	cwd, sessions := t.TempDir(), filepath.Join(t.TempDir(), "sessions")
 	config := fullAccess + "sessions: {dir: " + sessions + "}\n"
 	c := start(t, setup{cwd: cwd, config: config})
-	odd := scriptedServer("bad")
-	s := c.openWith(nil, odd, scriptedServer("ok"))
+	odd := scriptedServer(t, "bad")
+	s := c.openWith(nil, odd, scriptedServer(t, "ok"))
 	c.prompt(s, tool("mcp__ok__progress", map[string]any{}))
 	c.prompt(s, tool("mcp__bad__weather_today_now_c8e64b31bc", map[string]any{}))
 	live := c.calls(s)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -114,7 +113,7 @@ func untilCancelled(pieces ...string) func(http.ResponseWriter, *http.Request) {
 		}
 		select {
 		case <-r.Context().Done():
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 		}
 	}
 }
@@ -330,8 +329,7 @@ func TestARecordingThatWasKilled(t *testing.T) {
 	c.prompt(id, "first")
 	c.request("session/prompt", textPrompt(id, "second"))
 	c.wait("the second answer", func(fs []frame) bool { return strings.Contains(strings.Join(textsOf(fs), ""), "three") })
-	_ = syscall.Kill(c.cmd.Process.Pid, syscall.SIGKILL)
-	_, _ = c.cmd.Process.Wait()
+	c.kill()
 	if dirs := recordings(out); len(dirs) > 0 {
 		t.Fatalf("half a scenario: %q", dirs)
 	}

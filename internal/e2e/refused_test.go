@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // However a call is refused or cancelled, its card ends failed and says why, as
@@ -27,8 +27,8 @@ func TestEveryRefusalSaysWhy(t *testing.T) {
 		"a bad value":       {config: fullAccess, prompt: tool("bash", map[string]any{"command": "x", "description": "x", "timeoutMs": -1}), why: "invalid timeoutMs"},
 		"an unknown tool":   {config: fullAccess, prompt: tool("frobnicate", map[string]any{}), why: "frobnicate"},
 		"an unknown task":   {config: fullAccess, prompt: tool("task_kill", map[string]any{"task_id": "x"}), why: "unknown task x"},
-		"cancelled":         {config: fullAccess, prompt: tool("bash", map[string]any{"command": "sleep 60", "description": "Wait"}), cancel: true, why: "command aborted"},
-		"cancelled in line": {config: fullAccess, prompt: tool("bash", map[string]any{"command": "sleep 60", "description": "Wait"}) + "\n" + touchIt, cancel: true, why: "aborted"},
+		"cancelled":         {config: fullAccess, prompt: tool("bash", map[string]any{"command": "echo $$ > pid; sleep 600", "description": "Wait"}), cancel: true, why: "command aborted"},
+		"cancelled in line": {config: fullAccess, prompt: tool("bash", map[string]any{"command": "echo $$ > pid; sleep 600", "description": "Wait"}) + "\n" + touchIt, cancel: true, why: "aborted"},
 	} {
 		for client, caps := range map[string]map[string]any{"terminals": terminals, "content": nil} {
 			t.Run(name+"/"+client, func(t *testing.T) {
@@ -39,8 +39,7 @@ func TestEveryRefusalSaysWhy(t *testing.T) {
 				s := a.open(caps)
 				turn := a.request("session/prompt", textPrompt(s, c.prompt))
 				if c.cancel {
-					a.waitUpdate("the call", s, func(u update) bool { return u.Status == "in_progress" })
-					time.Sleep(50 * time.Millisecond)
+					waitForFile(t, filepath.Join(a.cwd, "pid"))
 					a.notify("session/cancel", map[string]any{"sessionId": s})
 				}
 				a.reply(turn)

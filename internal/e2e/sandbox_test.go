@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 )
@@ -107,12 +106,7 @@ func TestEverybodysCommandsAreConfined(t *testing.T) {
 	c.prompt(s, delegated(command(line("subagent"))))
 	c.prompt(s, fenced("await tools.bash({ command: "+strconv.Quote(line("program"))+", description: \"Write\" })"))
 	c.prompt(s, tool("bash", map[string]any{"command": line("task") + "; echo done > over", "description": "Write", "run_in_background": true}))
-	for range 200 {
-		if _, err := os.Stat(filepath.Join(c.cwd, "over")); err == nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	waitUntil(t, "the task's end", func() bool { return exists(filepath.Join(c.cwd, "over")) })
 	for _, name := range []string{"subagent", "program", "task"} {
 		if _, err := os.Stat(filepath.Join(c.cwd, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -130,7 +124,7 @@ func TestOurOwnStateIsKept(t *testing.T) {
 	sessions := filepath.Join(base, "sessions")
 	c, _ := confining(t, "sessions: {dir: "+sessions+"}\nsandbox: {writable: ["+base+"]}\n")
 	s := c.open(nil)
-	c.prompt(s, command("echo x > "+base+"/free; for f in $(find "+sessions+" -type f); do echo x >> $f; done; rm -rf "+sessions+"; (sleep 0.3; rm -rf "+sessions+"; echo x > late) & sleep 0.6"))
+	c.prompt(s, command("echo x > "+base+"/free; for f in $(find "+sessions+" -type f); do echo x >> $f; done; rm -rf "+sessions+"; (rm -rf "+sessions+"; echo x > late) & wait"))
 	if _, err := os.Stat(filepath.Join(base, "free")); err != nil {
 		t.Errorf("a folder of sandbox.writable: %v", err)
 	}

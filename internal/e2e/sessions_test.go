@@ -241,9 +241,9 @@ func TestListIsPagedNewestFirstAndFilteredByDirectory(t *testing.T) {
 func TestCloseAndDelete(t *testing.T) {
 	c := start(t, setup{config: withSessions(t.TempDir())})
 	s := c.open(nil)
-	c.prompt(s, tool("bash", map[string]any{"command": "sleep 65 & echo $! > child", "description": "Leave a child"}))
+	c.prompt(s, tool("bash", map[string]any{"command": "sleep 605 & echo $! > child", "description": "Leave a child"}))
 	pid := waitForFile(t, filepath.Join(c.cwd, "child"))
-	running := c.request("session/prompt", textPrompt(s, "/slow 30"))
+	running := c.request("session/prompt", textPrompt(s, slowPrompt))
 	waiting := c.request("session/prompt", textPrompt(s, "/say never"))
 	if f := c.call("session/close", map[string]any{"sessionId": s}); f.Error != nil || string(f.Result) != "{}" {
 		t.Errorf("%+v %s", f.Error, f.Result)
@@ -253,9 +253,7 @@ func TestCloseAndDelete(t *testing.T) {
 			t.Errorf("prompt %d of the closed session: %q", id, stop)
 		}
 	}
-	if alive(pid) {
-		t.Error("a command of the closed session is still running")
-	}
+	wantGone(t, pid, "a command of the closed session")
 	if f := c.call("session/prompt", textPrompt(s, "/say x")); f.Error == nil || f.Error.Code != -32002 {
 		t.Errorf("a prompt after the close: %+v", f.Error)
 	}

@@ -120,16 +120,14 @@ func TestCancellingEndsASubagentAndWhatItRuns(t *testing.T) {
 	c := start(t, setup{config: fullAccess})
 	s := c.open(nil)
 	id := c.request("session/prompt", textPrompt(s, delegated(tool("bash", map[string]any{
-		"command": "sleep 60 & echo $! > pid; wait", "description": "Wait",
+		"command": "sleep 600 & echo $! > pid; wait", "description": "Wait",
 	}))))
 	pid := waitForFile(t, filepath.Join(c.cwd, "pid"))
 	c.notify("session/cancel", map[string]any{"sessionId": s})
 	if stop := stopReason(c.reply(id)); stop != "cancelled" {
 		t.Error(stop)
 	}
-	if alive(pid) {
-		t.Error("what the subagent started lives on")
-	}
+	wantGone(t, pid, "what the subagent started")
 	if calls := c.calls(s); len(calls) != 1 || calls[0].Status != "failed" {
 		t.Errorf("%+v", calls)
 	}
@@ -144,11 +142,10 @@ func TestASubagentInAKilledAgent(t *testing.T) {
 	c := start(t, setup{config: withSessions(dir), cwd: cwd})
 	s := c.open(nil)
 	c.request("session/prompt", textPrompt(s, delegated(tool("bash", map[string]any{
-		"command": "echo $$ > pid; sleep 60", "description": "Wait",
+		"command": "echo $$ > pid; sleep 600", "description": "Wait",
 	}))))
 	waitForFile(t, filepath.Join(cwd, "pid"))
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
+	c.kill()
 	again := start(t, setup{config: withSessions(dir), cwd: cwd})
 	again.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"_meta": map[string]any{"terminal_output": true}}})
 	if f := again.load(s); f.Error != nil {
@@ -238,15 +235,13 @@ func TestASubagentsBackgroundTasksEndWithIt(t *testing.T) {
 	c := start(t, setup{config: fullAccess})
 	s := c.open(nil)
 	c.prompt(s, delegated(tool("bash", map[string]any{
-		"command": "echo $$ > pid; sleep 60", "description": "Wait", "run_in_background": true,
+		"command": "echo $$ > pid; sleep 600", "description": "Wait", "run_in_background": true,
 	})+"\n"+tool("bash", map[string]any{"command": "while [ ! -s pid ]; do sleep 0.05; done", "description": "See it start"})))
 	calls := c.calls(s)
 	if len(calls) != 1 || calls[0].Status != "completed" || !strings.Contains(string(calls[0].Content), "All 2 calls succeeded") {
 		t.Fatalf("%s %s", calls[0].Status, calls[0].Content)
 	}
-	if pid := waitForFile(t, filepath.Join(c.cwd, "pid")); alive(pid) {
-		t.Error("the background task lives on")
-	}
+	wantGone(t, waitForFile(t, filepath.Join(c.cwd, "pid")), "the background task")
 }
 
 // A fork knows what was said and read.
@@ -281,8 +276,13 @@ func TestASubagentOfASubagent(t *testing.T) {
 				return "allow_once"
 			}
 			s := c.open(caps)
-			inner := tool("bash", map[string]any{"command": "echo early; sleep 1; echo late", "description": "Take a while"})
-			if stop := c.prompt(s, delegated(delegated(inner))); stop != "end_turn" {
+			inner := tool("bash", map[string]any{"command": "echo early; until [ -e go ]; do sleep 0.02; done; echo late", "description": "Take a while"})
+			turn := c.request("session/prompt", textPrompt(s, delegated(delegated(inner))))
+			early := c.waitUpdate("output before the end", s, func(u update) bool {
+				return strings.Contains(string(u.Meta), `"early\n"`) || strings.Contains(string(u.Content), "console\\nearly\\n```")
+			})
+			touch(t, filepath.Join(c.cwd, "go"))
+			if stop := stopReason(c.reply(turn)); stop != "end_turn" {
 				t.Error(stop)
 			}
 			calls := c.calls(s)
@@ -298,14 +298,8 @@ func TestASubagentOfASubagent(t *testing.T) {
 			if len(calls) != wantCards || parentOf(t, last) != wantParent {
 				t.Errorf("%d cards, the last below %s", len(calls), parentOf(t, last))
 			}
-			early := false
-			for _, u := range c.updates(s) {
-				if u.ToolCallID == last.ToolCallID && u.Status == "" && strings.Contains(string(u.Meta)+string(u.Content), "early") && !strings.Contains(string(u.Meta), "late") {
-					early = true
-				}
-			}
-			if !early {
-				t.Error("the output was only shown at the end")
+			if early.ToolCallID != last.ToolCallID || early.Status != "" {
+				t.Errorf("the output was shown on %s, %q", early.ToolCallID, early.Status)
 			}
 		})
 	}

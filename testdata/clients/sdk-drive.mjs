@@ -34,7 +34,7 @@ await editor.connectWith(stream, async (agentSide) => {
   ok = end.stopReason === (mode === "cancel-after" ? "cancelled" : "end_turn");
 });
 agent.stdin.end();
-const timer = setTimeout(() => agent.kill("SIGKILL"), 5000);
+const timer = setTimeout(() => agent.kill("SIGKILL"), 60000);
 const code = await left;
 clearTimeout(timer);
 print("exit", { code });
