@@ -69,6 +69,7 @@ func BenchmarkRun(b *testing.B) {
 		{"return_1", "return 1", 0},
 		{"calls_100", loop(100), 100},
 		{"calls_10000", loop(10_000), 10_000},
+		{"at_once_10000", "await Promise.all(Array.from({ length: 10000 }, () => tools.noop({}))); return 1", 10_000},
 		{"typical", typical, 12},
 	}
 	for _, p := range programs {

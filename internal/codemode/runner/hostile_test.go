@@ -71,6 +71,13 @@ func runHostile(t *testing.T, r *Runner, file string, limits Limits) {
 	}
 	start := time.Now()
 	out, _ := runSource(t, r, string(source), limits)
+	expected := strings.Fields(string(m[1]))
+	if f := out.Failure; f != nil && f.Kind == KindTimeout && !slices.Contains(expected, "timeout") {
+		// A loaded machine computes slowly: what is to end otherwise gets more time.
+		limits.Compute, limits.Wall = 20*limits.Compute, 20*limits.Wall
+		start = time.Now()
+		out, _ = runSource(t, r, string(source), limits)
+	}
 	elapsed := time.Since(start)
 	kind, message := "ok", ""
 	if out.Failure != nil {
@@ -83,7 +90,7 @@ func runHostile(t *testing.T, r *Runner, file string, limits Limits) {
 		checkAlive(t, r)
 		t.Skip("the race detector needs more memory than the worker may have")
 	}
-	if !slices.Contains(strings.Fields(string(m[1])), kind) {
+	if !slices.Contains(expected, kind) {
 		t.Errorf("ended as %s, want %s", kind, m[1])
 	}
 	if m := messageHeader.FindSubmatch(source); m != nil && !bytes.Contains([]byte(message), m[1]) && kind != "ok" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ type peer interface {
 	// send sends a frame without waiting for the worker to read it. head and
 	// tail together are the payload.
 	send(kind wire.Kind, head, tail []byte) error
+	// sendSoon is send for a frame that more will follow: it may wait a moment
+	// for them.
+	sendSoon(kind wire.Kind, head, tail []byte) error
 	// kill ends the worker now. It does not wait.
 	kill(reason string)
 	// reap waits for the worker's end and says how it came.
@@ -61,6 +65,9 @@ func (p *localPeer) send(k wire.Kind, h, t []byte) error {
 	return p.l.Post(k, append(h, t...))
 }
 
+// sendSoon does not wait: a frame costs nothing here.
+func (p *localPeer) sendSoon(k wire.Kind, h, t []byte) error { return p.send(k, h, t) }
+
 // reap does not wait for an engine in a native loop: nothing can end it.
 func (p *localPeer) reap() ending {
 	select {
@@ -74,6 +81,7 @@ func (p *localPeer) reap() ending {
 type childPeer struct {
 	process *proc.Process
 	handle  *os.Process // the same process: a kill through it cannot hit another
+	in      *bufio.Reader
 	frames  *wire.Reader
 	out     sender
 	reaped  sync.Once
@@ -106,10 +114,12 @@ func startChild(s *proc.Supervisor, executable string) (*childPeer, error) {
 		process.Release()
 		return nil, fmt.Errorf("start the Code Mode worker: %w", err)
 	}
+	in := bufio.NewReaderSize(process.Stdout, 32<<10)
 	return &childPeer{
 		process: process,
 		handle:  handle,
-		frames:  wire.NewReader(bufio.NewReaderSize(process.Stdout, 32<<10), maxFrame+1<<20),
+		in:      in,
+		frames:  wire.NewReader(in, maxFrame+1<<20),
 		out:     sender{w: process.Stdin},
 	}, nil
 }
@@ -117,17 +127,21 @@ func startChild(s *proc.Supervisor, executable string) (*childPeer, error) {
 func (p *childPeer) ready(ctx context.Context) error { return awaitReady(ctx, p) }
 
 func (p *childPeer) next() (wire.Kind, []byte, error) {
+	if p.in.Buffered() == 0 {
+		// Whoever the last frame woke goes first, on this very thread: asking the
+		// pipe, which is empty, would have it wait for another thread to wake.
+		runtime.Gosched()
+	}
 	kind, payload, err := p.frames.Next()
 	return kind, payload, err
 }
 
 func (p *childPeer) send(kind wire.Kind, head, tail []byte) error {
-	n := len(head) + len(tail)
-	if n > wire.MaxPayload {
-		return wire.ErrTooLarge
-	}
-	b := wire.AppendHeader(make([]byte, 0, n+8), kind, n)
-	return p.out.send(append(append(b, head...), tail...))
+	return p.out.send(kind, head, tail, false)
+}
+
+func (p *childPeer) sendSoon(kind wire.Kind, head, tail []byte) error {
+	return p.out.send(kind, head, tail, true)
 }
 
 // kill kills the one process there is: a worker cannot start others, so nothing
@@ -173,17 +187,63 @@ type sender struct {
 	w *os.File
 
 	mu    sync.Mutex
+	held  []byte // small frames that wait for company; they go before queue's next
+	late  *time.Timer
 	queue [][]byte
 	busy  bool // somebody writes; others queue
 	err   error
 	wg    sync.WaitGroup
 }
 
-func (s *sender) send(b []byte) error {
+const (
+	// holdLimit is how long a frame waits for company: less than the shortest
+	// tool takes, more than settling a call does.
+	holdLimit = 200 * time.Microsecond
+	// maxHeld is how many bytes of frames wait at most.
+	maxHeld = 4 << 10
+)
+
+// send sends a frame after all that came before. When more will follow soon, a
+// small one may wait for them.
+func (s *sender) send(kind wire.Kind, head, tail []byte, more bool) error {
+	n := len(head) + len(tail)
+	if n > wire.MaxPayload {
+		return wire.ErrTooLarge
+	}
 	s.mu.Lock()
-	if s.err != nil || s.busy {
+	if s.err != nil {
 		defer s.mu.Unlock()
-		if s.err == nil {
+		return s.err
+	}
+	if s.held == nil {
+		s.held = make([]byte, 0, n+8)
+	}
+	s.held = wire.AppendHeader(s.held, kind, n)
+	s.held = append(append(s.held, head...), tail...)
+	if more && len(s.held) < maxHeld {
+		if s.late == nil {
+			s.wg.Add(1)
+			s.late = time.AfterFunc(holdLimit, func() {
+				defer s.wg.Done()
+				_ = s.flush()
+			})
+		}
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.Unlock()
+	return s.flush()
+}
+
+// flush sends what is held.
+func (s *sender) flush() error {
+	s.mu.Lock()
+	s.disarm()
+	b := s.held
+	s.held = nil
+	if s.err != nil || len(b) == 0 || s.busy {
+		defer s.mu.Unlock()
+		if s.err == nil && len(b) > 0 {
 			s.queue = append(s.queue, b)
 		}
 		return s.err
@@ -193,6 +253,9 @@ func (s *sender) send(b []byte) error {
 	rest, err := writeNow(s.w, b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err == nil {
+		err = s.err // ended meanwhile
+	}
 	switch {
 	case err != nil:
 		s.err, s.busy, s.queue = err, false, nil
@@ -205,6 +268,14 @@ func (s *sender) send(b []byte) error {
 		s.busy = false
 	}
 	return err
+}
+
+// disarm takes back the timer of what is held. The caller holds s.mu.
+func (s *sender) disarm() {
+	if s.late != nil && s.late.Stop() {
+		s.wg.Done()
+	}
+	s.late = nil
 }
 
 func (s *sender) drain() {
@@ -227,5 +298,14 @@ func (s *sender) drain() {
 	}
 }
 
-// wait waits for the writer; the pipe must be closed, or its reader gone.
-func (s *sender) wait() { s.wg.Wait() }
+// wait ends the sending and waits for whoever writes; the pipe must be closed,
+// or its reader gone.
+func (s *sender) wait() {
+	s.mu.Lock()
+	if s.err == nil {
+		s.err = os.ErrClosed
+	}
+	s.disarm()
+	s.mu.Unlock()
+	s.wg.Wait()
+}

@@ -238,6 +238,7 @@ func (r *run) settle(id uint32, reply Reply) {
 	r.mu.Lock()
 	_, open := r.open[id]
 	delete(r.open, id)
+	more := len(r.open) > 0
 	r.mu.Unlock()
 	if !open || r.over.Load() {
 		return
@@ -247,7 +248,11 @@ func (r *run) settle(id uint32, reply Reply) {
 	}
 	m := reply.settled(id)
 	// An error means the worker is gone; the listener notices.
-	_ = r.peer.send(wire.KindSettle, m.AppendHead(nil), m.Payload)
+	if more {
+		_ = r.peer.sendSoon(wire.KindSettle, m.AppendHead(nil), m.Payload)
+	} else {
+		_ = r.peer.send(wire.KindSettle, m.AppendHead(nil), m.Payload)
+	}
 }
 
 // outcome makes the Outcome of a run whose worker has ended.

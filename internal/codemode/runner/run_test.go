@@ -266,10 +266,11 @@ func (s *scripted) next() (wire.Kind, []byte, error) {
 	}
 	return kind, payload, err
 }
-func (s *scripted) send(wire.Kind, []byte, []byte) error { return nil }
-func (s *scripted) kill(string)                          { s.once.Do(func() { close(s.killed) }) }
-func (s *scripted) reap() ending                         { return ending{} }
-func (s *scripted) alive() bool                          { return true }
+func (s *scripted) send(wire.Kind, []byte, []byte) error     { return nil }
+func (s *scripted) sendSoon(wire.Kind, []byte, []byte) error { return nil }
+func (s *scripted) kill(string)                              { s.once.Do(func() { close(s.killed) }) }
+func (s *scripted) reap() ending                             { return ending{} }
+func (s *scripted) alive() bool                              { return true }
 
 // TestHostileWorker lets a worker break the protocol in every way: the run ends
 // as worker-exit and nothing reaches the host that should not.
@@ -407,4 +408,32 @@ func FuzzProgram(f *testing.F) {
 			t.Errorf("failure %+v", f)
 		}
 	})
+}
+
+// TestCallsGoOutWhileTheProgramComputes makes calls and computes on: all of them
+// reach the host, though only the first is worth a write of its own.
+func TestCallsGoOutWhileTheProgramComputes(t *testing.T) {
+	each(t, func(t *testing.T, r *Runner) {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		h := &countingHost{last: 5, reached: func() { cancel(errStop) }}
+		out := r.Run(ctx, Program{Source: "for (let i = 0; i < 5; i++) tools.noop({}); for (;;) {}", Tools: []string{"noop"}}, h)
+		if out.Failure == nil || out.Failure.Kind != KindAbort {
+			t.Fatalf("%+v: not all calls came", out.Failure)
+		}
+	})
+}
+
+// countingHost never answers, and says when a number of calls has come.
+type countingHost struct {
+	last    int
+	reached func()
+}
+
+func (h *countingHost) Log(string) {}
+
+func (h *countingHost) Submit(_ context.Context, c Call, _ func(Reply)) {
+	if c.N == h.last {
+		h.reached()
+	}
 }

@@ -48,6 +48,14 @@ func (c *pipeConn) Send(kind wire.Kind, payload []byte) error {
 	return err
 }
 
+// Hold implements Conn; nothing is held back here.
+func (c *pipeConn) Hold(kind wire.Kind, payload []byte) error { return c.Send(kind, payload) }
+
+// Flush implements Conn.
+func (c *pipeConn) Flush() error { return nil }
+
+func (c *pipeConn) nudge() {}
+
 // Recv implements Conn.
 func (c *pipeConn) Recv(deadline time.Time) (wire.Kind, []byte, error) {
 	if deadline.IsZero() {

@@ -18,9 +18,14 @@ import (
 
 // Conn is how a program's engine speaks to the parent.
 type Conn interface {
-	// Send writes one frame before it returns. It may be called from any
-	// goroutine.
+	// Send writes one frame, after those that are held, before it returns. It may
+	// be called from any goroutine, as Flush may.
 	Send(kind wire.Kind, payload []byte) error
+	// Hold is Send for a frame that may wait for company: until the next Send or
+	// Flush, or until Recv would have to wait. A payload is copied or sent.
+	Hold(kind wire.Kind, payload []byte) error
+	// Flush writes what is held.
+	Flush() error
 	// Recv waits for the parent's next frame, until the deadline if it is not
 	// zero, and then returns ErrDeadline. Only the VM's goroutine calls it.
 	Recv(deadline time.Time) (wire.Kind, []byte, error)

@@ -32,6 +32,8 @@ type guard struct {
 	read  [3]metrics.Sample
 	// orphaned, if set, says whether the parent is gone.
 	orphaned func() bool
+	// nudge, if set, sends what the connection holds back, without waiting.
+	nudge func()
 }
 
 func (g *guard) begin(e *Engine) {
@@ -99,6 +101,9 @@ func (g *guard) watch(e *Engine) {
 		if used := g.inUse(); e.run.Memory > 0 && used > g.floor+e.run.Memory {
 			e.stop(stop{status: wire.StatusMemory, message: memoryMessage(e.run.Memory)})
 			next = tick
+		}
+		if g.nudge != nil {
+			g.nudge() // calls of a program that computes on
 		}
 		if g.orphaned != nil && g.orphaned() {
 			e.ended(exitProtocol)

@@ -48,6 +48,12 @@ func (l *Local) Send(kind wire.Kind, payload []byte) error {
 	return nil
 }
 
+// Hold implements Conn, for the engine: a frame costs nothing here, so none waits.
+func (l *Local) Hold(kind wire.Kind, payload []byte) error { return l.Send(kind, payload) }
+
+// Flush implements Conn, for the engine.
+func (l *Local) Flush() error { return nil }
+
 // Recv implements Conn, for the engine.
 func (l *Local) Recv(deadline time.Time) (wire.Kind, []byte, error) { return l.toUs.take(deadline) }
 

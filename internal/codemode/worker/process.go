@@ -52,7 +52,7 @@ func Main() int {
 	if err != nil {
 		return exitProtocol
 	}
-	engine.guard.orphaned = conn.orphaned
+	engine.guard.orphaned, engine.guard.nudge = conn.orphaned, conn.nudge
 	confine()
 	if err := engine.Serve(); err != nil {
 		return exitProtocol

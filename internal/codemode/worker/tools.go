@@ -63,10 +63,14 @@ func (t *toolset) call(tool int, call goja.FunctionCall) goja.Value {
 	c.id, c.args = t.last, w.out
 	t.calls[c.id] = c
 	t.line = append(t.line, c)
-	// At once, so that the tool works while the program goes on computing. A
-	// parent that is gone is noticed when the program waits.
+	// The first goes at once, so that the tool works while the program goes on
+	// computing; those that come while it does go together. A parent that is gone
+	// is noticed when the program waits.
 	t.e.guard.pause()
 	_ = t.flush()
+	if t.sent == 1 {
+		_ = t.e.conn.Flush()
+	}
 	t.e.guard.resume()
 	return t.e.vm.ToValue(promise)
 }
@@ -74,13 +78,13 @@ func (t *toolset) call(tool int, call goja.FunctionCall) goja.Value {
 // open is how many calls have no outcome yet.
 func (t *toolset) open() int { return len(t.calls) }
 
-// flush sends waiting calls, as many as the parent takes.
+// flush hands waiting calls to the connection, as many as the parent takes.
 func (t *toolset) flush() error {
 	n := 0
 	for n < len(t.line) && t.sent < int(t.e.run.Pending) {
 		c := t.line[n]
 		m := wire.Call{ID: c.id, Tool: uint32(c.tool), At: c.position(), Args: c.args}
-		if err := t.e.conn.Send(wire.KindCall, m.Append(nil)); err != nil {
+		if err := t.e.conn.Hold(wire.KindCall, m.Append(nil)); err != nil {
 			return err
 		}
 		c.args = nil
