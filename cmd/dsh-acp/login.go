@@ -19,7 +19,8 @@ const loginUsage = `usage: dsh-acp login [--remove] [--model PROVIDER]
 
 Stores the key of the configured model provider for this user alone. The key is
 read from the terminal without being shown, or from the first line of stdin when
-that is no terminal. A key in the environment still wins over the stored one.
+that is no terminal; of a line such as NAME="KEY" the key alone is taken. A key
+in the environment still wins over the stored one.
 
   --remove           forget the stored key
   --model PROVIDER   for this provider: deepseek, openai or anthropic
@@ -48,9 +49,9 @@ func login(ctx context.Context, e env, options config.Options, remove bool) erro
 		return errors.New("neither HOME nor XDG_STATE_HOME is set: there is no place to keep a key")
 	}
 	store := credentials.NewStore(cfg.CredentialsFile())
-	key := ""
+	var key, around string
 	if !remove {
-		if key, err = readKey(ctx, e, provider); err != nil {
+		if key, around, err = readKey(ctx, e, provider); err != nil {
 			return err
 		}
 	}
@@ -61,6 +62,9 @@ func login(ctx context.Context, e env, options config.Options, remove bool) erro
 		fmt.Fprintf(e.stdout, "The stored key for %s is gone.\n", provider)
 	} else {
 		fmt.Fprintf(e.stdout, "The key for %s is stored in %s.\n", provider, store.Path())
+		if around != "" {
+			fmt.Fprintf(e.stdout, "%s was not stored.\n", around)
+		}
 	}
 	if os.Getenv(cfg.Model.APIKeyEnv) != "" {
 		fmt.Fprintf(e.stdout, "%s is set and wins over it.\n", cfg.Model.APIKeyEnv)
@@ -68,49 +72,43 @@ func login(ctx context.Context, e env, options config.Options, remove bool) erro
 	return nil
 }
 
-// readKey reads a key without ever printing it.
-func readKey(ctx context.Context, e env, provider string) (string, error) {
+// readKey reads a key without ever printing it, and says what was left out
+// around it.
+func readKey(ctx context.Context, e env, provider string) (key, around string, err error) {
 	var line string
 	if fd := int(e.stdin.Fd()); term.IsTerminal(fd) {
 		fmt.Fprintf(e.stderr, "Key for %s (not shown): ", provider)
 		raw, err := readHidden(ctx, fd)
 		fmt.Fprintln(e.stderr)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		line = string(raw)
 	} else {
 		text, err := bufio.NewReader(io.LimitReader(e.stdin, maxKey+2)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return "", err
+			return "", "", err
 		}
 		line = text
 	}
-	key := strings.TrimSpace(line)
-	key = unquoted(key)
+	key, around = pasted(line)
 	switch {
 	case key == "":
-		return "", errors.New("no key was given")
+		return "", "", errors.New("no key was given")
 	case len(key) > maxKey:
-		return "", errors.New("that is no key: it is too long")
+		return "", "", errors.New("that is no key: it is too long")
 	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("that is no key: it holds blanks or characters that no key has")
+	if key[0] == '$' {
+		return "", "", errors.New("that is no key but the name of a variable: paste what it is set to")
 	}
-	return key, nil
+	if strings.ContainsAny(key, "\"'`<>") || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", "", errors.New("that is no key: it holds blanks, quotation marks or characters that no key has; paste the key alone, or NAME=KEY")
+	}
+	return key, around, nil
 }
 
 // maxKey is the length of the longest key that is taken, in bytes.
 const maxKey = 8 << 10
-
-// unquoted takes away the quotation marks that come along when a key is copied
-// out of a file.
-func unquoted(key string) string {
-	if n := len(key); n > 1 && key[0] == key[n-1] && (key[0] == '"' || key[0] == '\'') {
-		return key[1 : n-1]
-	}
-	return key
-}
 
 // readHidden reads a line without showing it. When ctx ends first, as it does
 // for Ctrl-C, the terminal is set back and the reader left behind: the program is

@@ -119,6 +119,7 @@ func statusIn(body []byte) int {
 		status int
 	}{
 		{"overloaded", 529},
+		{"conflict", 409},
 		{"rate_limit", 429},
 		{"too_many_requests", 429},
 		{"insufficient_quota", 429},
@@ -223,7 +224,11 @@ func (c *Client) StatusError(f Failure) *model.Error {
 			e.Message += fmt.Sprintf(" and asks to wait %s", round(e.RetryAfter))
 		}
 		e.Message += "; wait and try again" + said
-	case s == 408, s == 425, s == 504, s == 524:
+	case s == 409, s == 425:
+		// Nothing about the request is wrong; it came at a bad moment.
+		e.Code, e.Retryable = "OVERLOADED", true
+		e.Message = fmt.Sprintf("%s is busy with something that the request conflicts with%s; try again%s", p, status, said)
+	case s == 408, s == 504, s == 524:
 		e.Code, e.Retryable = "TIMEOUT", true
 		e.Message = fmt.Sprintf("%s took too long%s; try again%s", p, status, said)
 	case s == 501, s == 505:
