@@ -245,24 +245,27 @@ func (s *Server) session(id string) (*liveSession, *protocol.Error) {
 }
 
 // update sends one session update. Updates are best effort: a client that is
-// gone or does not read must not fail a turn.
+// gone or does not read must not fail a turn, nor must an update that is not
+// valid, which the connection does not let out.
 func (s *Server) update(sessionID string, u protocol.SessionUpdate) {
-	n := protocol.NewSessionNotification(sessionID, u)
-	if err := n.Validate(); err != nil {
-		s.log.Error("an update is not valid and is left out", "session", sessionID, "err", err)
-		return
-	}
-	if err := s.conn.Notify(protocol.MethodSessionUpdate, n); err != nil {
-		s.log.Debug("an update could not be sent", "session", sessionID, "err", err)
-	}
+	s.unsent(sessionID, s.conn.Notify(protocol.MethodSessionUpdate, protocol.NewSessionNotification(sessionID, u)))
 }
 
 // tryUpdate sends a session update that can be left out, unless that would have
 // to wait. One that cannot be sent at all counts as sent.
 func (s *Server) tryUpdate(sessionID string, u protocol.SessionUpdate) bool {
 	sent, err := s.conn.TryNotify(protocol.MethodSessionUpdate, protocol.NewSessionNotification(sessionID, u))
-	if err != nil {
-		s.log.Debug("a preview could not be sent", "session", sessionID, "err", err)
-	}
+	s.unsent(sessionID, err)
 	return sent || err != nil
+}
+
+// unsent tells the log of an update that could not be sent, if err says so.
+func (s *Server) unsent(sessionID string, err error) {
+	var invalid *wire.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		s.log.Error("an update is not valid and is left out", "session", sessionID, "err", err)
+	case err != nil:
+		s.log.Debug("an update could not be sent", "session", sessionID, "err", err)
+	}
 }

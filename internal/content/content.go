@@ -16,12 +16,14 @@ type Block struct {
 }
 
 // Text returns a text block. Bytes that are not UTF-8 become U+FFFD.
-func Text(s string) Block {
-	return Block{jsonvalue.Object(
-		jsonvalue.Member{Key: "type", Value: jsonvalue.String("text")},
-		jsonvalue.Member{Key: "text", Value: jsonvalue.String(s)},
-	)}
-}
+func Text(s string) Block { return Block{noText.With("text", jsonvalue.String(s))} }
+
+// noText is a text block without a text. All text blocks share its keys: a long
+// answer has a thousand of them.
+var noText = jsonvalue.Object(
+	jsonvalue.Member{Key: "type", Value: jsonvalue.String("text")},
+	jsonvalue.Member{Key: "text", Value: jsonvalue.String("")},
+)
 
 // FromValue checks that v is a block: an object with a non-empty string type,
 // and a string text when the type is text. Unknown types are kept as they are.

@@ -145,7 +145,7 @@ func (c *Conn) inputEnded(err error) {
 
 // Notify sends a notification. params is anything with a JSON form that is an
 // object; nil leaves the member out; if it has a Validate method, that is asked
-// first. It waits while the queue is full, and
+// first, and what it finds is an *[InvalidError]. It waits while the queue is full, and
 // fails when the connection is closed or its output has broken.
 func (c *Conn) Notify(method string, params any) error {
 	return c.notify(context.Background(), method, params, classOwn)
@@ -154,7 +154,7 @@ func (c *Conn) Notify(method string, params any) error {
 func (c *Conn) notify(ctx context.Context, method string, params any, class sendClass) error {
 	line, err := requestFrame(nil, method, params)
 	if err != nil {
-		return fmt.Errorf("wire: parameters of %s: %w", method, err)
+		return err
 	}
 	if class == classReply {
 		if !c.q.tryAdmit(len(line), class) {
@@ -163,14 +163,8 @@ func (c *Conn) notify(ctx context.Context, method string, params any, class send
 	} else if err := c.q.admit(ctx, len(line), class); err != nil {
 		return err
 	}
-	f := outFrame{line: line, room: len(line)}
-	return c.sent(f, c.notifyFrame(method, f))
-}
-
-// notifyFrame hands a finished notification, whose room was granted, to the
-// library.
-func (c *Conn) notifyFrame(method string, f outFrame) error {
-	return c.jc.Notify(context.Background(), method, nil, jsonrpc2.ExtraField(frameField, f))
+	// Nothing is paired with a notification, so the library need not see it.
+	return c.q.push(outFrame{line: line, room: len(line)})
 }
 
 // sent turns the library's verdict on a frame into ours. The library refuses
@@ -198,7 +192,7 @@ func (c *Conn) CallNoting(ctx context.Context, method string, params any, sent f
 	var buf bytes.Buffer
 	if params != nil {
 		if err := appendJSON(&buf, params); err != nil {
-			return nil, fmt.Errorf("wire: parameters of %s: %w", method, err)
+			return nil, &InvalidError{Method: method, Err: err}
 		}
 	}
 	if err := context.Cause(ctx); err != nil {

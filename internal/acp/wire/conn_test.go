@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -343,10 +344,20 @@ func TestSlowPeerIsNoStalledPeer(t *testing.T) {
 		inR, _ := io.Pipe()
 		out := &gate{open: make(chan struct{})}
 		c := Serve(t.Context(), inR, out, echo, Options{QueueFrames: 2, StallTimeout: time.Minute})
+		end := make(chan struct{})
+		defer close(end)
 		go func() {
-			for range 20 {
-				time.Sleep(50 * time.Second)
-				out.open <- struct{}{}
+			for {
+				select {
+				case <-time.After(50 * time.Second):
+				case <-end:
+					return
+				}
+				select {
+				case out.open <- struct{}{}:
+				case <-end:
+					return
+				}
 			}
 		}()
 		for i := range 20 {
@@ -359,6 +370,55 @@ func TestSlowPeerIsNoStalledPeer(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "\n"); n != 20 {
 			t.Errorf("%d lines", n)
+		}
+		_ = c.Close()
+	})
+}
+
+// What waits leaves with few writes, whole and in order.
+func TestSmallMessagesLeaveTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inR, _ := io.Pipe()
+		out := &gate{open: make(chan struct{})}
+		var traced []string
+		c := Serve(t.Context(), inR, out, echo, Options{Trace: func(_ bool, line []byte) { traced = append(traced, string(line)) }})
+		var want []string
+		send := func(text string) {
+			if err := c.Notify("n", map[string]string{"t": text}); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, `{"jsonrpc":"2.0","method":"n","params":{"t":"`+text+`"}}`)
+		}
+		send("alone")
+		synctest.Wait() // it is being written
+		big := strings.Repeat("b", writeBytes)
+		for range 3 {
+			for i := range 10 {
+				send(strconv.Itoa(i))
+			}
+			send(big)
+		}
+		writes := 0
+		flushed := make(chan error)
+		go func() { flushed <- c.Flush(t.Context()) }()
+		for open := true; open; {
+			select {
+			case out.open <- struct{}{}:
+				writes++
+			case err := <-flushed:
+				if open = false; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := strings.Join(want, "\n") + "\n"; out.String() != got {
+			t.Errorf("%d bytes were written, want %d", out.Len(), len(got))
+		}
+		if !slices.Equal(traced, want) {
+			t.Errorf("%d lines were traced, want %d", len(traced), len(want))
+		}
+		if writes != 7 { // the first, then three times ten small ones and a big one
+			t.Errorf("%d writes", writes)
 		}
 		_ = c.Close()
 	})
@@ -539,12 +599,18 @@ func TestInvalidMessagesAreNotSent(t *testing.T) {
 			t.Errorf("reply: %v", err)
 		}
 	}), Options{})
-	if err := p.conn.Notify("n", invalidMessage{}); err == nil || !strings.Contains(err.Error(), "title is empty") {
-		t.Errorf("notify: %v", err)
+	refused := func(what string, err error) {
+		t.Helper()
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) || invalid.Method != "n" || !strings.Contains(err.Error(), "title is empty") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
-	if _, err := p.conn.Call(t.Context(), "m", invalidMessage{}); err == nil || !strings.Contains(err.Error(), "title is empty") {
-		t.Errorf("call: %v", err)
-	}
+	refused("notify", p.conn.Notify("n", invalidMessage{}))
+	_, err := p.conn.TryNotify("n", invalidMessage{})
+	refused("try", err)
+	_, err = p.conn.Call(t.Context(), "n", invalidMessage{})
+	refused("call", err)
 	// Text that is no UTF-8 is repaired: a frame has to be.
 	if err := p.conn.Notify("n", map[string]json.RawMessage{"raw": json.RawMessage("\"a\xffb\"")}); err != nil {
 		t.Error(err)

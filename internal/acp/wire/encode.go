@@ -46,6 +46,21 @@ func appendJSON(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
+// InvalidError is what sending a message of our own gives that has no valid form.
+// Nothing was sent.
+type InvalidError struct {
+	Method string
+	Err    error // what is wrong with its parameters
+}
+
+// Error names the method and the fault.
+func (e *InvalidError) Error() string {
+	return "wire: parameters of " + e.Method + ": " + e.Err.Error()
+}
+
+// Unwrap gives the fault.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
 // validate asks a message of our own whether it may be sent, if it can tell.
 func validate(v any) error {
 	if checked, ok := v.(interface{ Validate() error }); ok {
@@ -74,7 +89,7 @@ func requestFrame(id []byte, method string, params any) ([]byte, error) {
 	if params != nil {
 		buf.WriteString(`,"params":`)
 		if err := appendJSON(&buf, params); err != nil {
-			return nil, err
+			return nil, &InvalidError{Method: method, Err: err}
 		}
 	}
 	buf.WriteString("}\n")

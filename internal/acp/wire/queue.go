@@ -32,8 +32,12 @@ type roomWaiter struct {
 	ready chan struct{} // closed, under the lock, when the room is granted
 }
 
-// queue is the only way out: frames leave in the order they were pushed, one
-// Write each. Room is granted first come, first served, before a frame is
+// writeBytes is how much of what waits leaves with one Write. A client that reads
+// slowly is seen to read at all when that much has gone.
+const writeBytes = 16 << 10
+
+// queue is the only way out: frames leave in the order they were pushed, whole;
+// small ones that wait leave together. Room is granted first come, first served, before a frame is
 // pushed, so that pushing never blocks.
 type queue struct {
 	maxFrames, maxBytes int
@@ -202,27 +206,32 @@ func (q *queue) push(f outFrame) error {
 // run writes frames until the queue is closed and empty, or dead.
 func (q *queue) run(w io.Writer) {
 	defer close(q.done)
+	var batch []outFrame
+	var joined []byte
 	for {
-		f, ok := q.pop()
-		if !ok {
+		var ok bool
+		if batch, ok = q.pop(batch[:0]); !ok {
 			return
 		}
-		if q.trace != nil {
-			q.trace(f.line)
+		out := batch[0].line
+		if len(batch) > 1 {
+			joined = joined[:0]
+			for _, f := range batch {
+				joined = append(joined, f.line...)
+			}
+			out = joined
 		}
-		n, err := w.Write(f.line)
-		if err == nil && n < len(f.line) {
+		if q.trace != nil {
+			for _, f := range batch {
+				q.trace(f.line)
+			}
+		}
+		n, err := w.Write(out)
+		if err == nil && n < len(out) {
 			err = io.ErrShortWrite
 		}
-		q.mu.Lock()
-		q.moved = time.Now()
-		q.written++
-		q.give(f.room)
-		if q.progress != nil {
-			close(q.progress)
-			q.progress = nil
-		}
-		q.mu.Unlock()
+		q.wrote(batch)
+		clear(batch) // keeps no line alive
 		if err != nil {
 			q.kill(&WriteError{Err: err})
 			return
@@ -230,26 +239,47 @@ func (q *queue) run(w io.Writer) {
 	}
 }
 
-func (q *queue) pop() (outFrame, bool) {
+// wrote takes note of frames that have left, or failed to.
+func (q *queue) wrote(batch []outFrame) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.moved = time.Now()
+	q.written += uint64(len(batch))
+	for _, f := range batch {
+		q.give(f.room)
+	}
+	if q.progress != nil {
+		close(q.progress)
+		q.progress = nil
+	}
+}
+
+// pop waits for frames and adds to batch those that leave together: one, or
+// several that take no more than writeBytes.
+func (q *queue) pop(batch []outFrame) ([]outFrame, bool) {
 	for {
 		q.mu.Lock()
 		if q.err != nil {
 			q.mu.Unlock()
-			return outFrame{}, false
+			return batch, false
 		}
-		if len(q.frames) > 0 {
-			f := q.frames[0]
+		size := 0
+		for len(q.frames) > 0 && (len(batch) == 0 || size+len(q.frames[0].line) <= writeBytes) {
+			size += len(q.frames[0].line)
+			batch = append(batch, q.frames[0])
 			q.frames[0] = outFrame{}
-			if q.frames = q.frames[1:]; len(q.frames) == 0 {
-				q.frames = nil // let a burst's backing array go
-			}
-			q.mu.Unlock()
-			return f, true
+			q.frames = q.frames[1:]
+		}
+		if len(q.frames) == 0 {
+			q.frames = nil // let a burst's backing array go
 		}
 		closing := q.closing
 		q.mu.Unlock()
+		if len(batch) > 0 {
+			return batch, true
+		}
 		if closing {
-			return outFrame{}, false
+			return batch, false
 		}
 		select {
 		case <-q.wake:

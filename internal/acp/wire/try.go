@@ -1,7 +1,5 @@
 package wire
 
-import "fmt"
-
 // TryNotify sends a notification that can be left out: it is sent only while
 // less than half of what may wait to be written does, and never waits itself. It
 // reports whether it was sent; an error is as for [Conn.Notify].
@@ -11,16 +9,13 @@ func (c *Conn) TryNotify(method string, params any) (sent bool, err error) {
 	}
 	line, err := requestFrame(nil, method, params)
 	if err != nil {
-		return false, fmt.Errorf("wire: parameters of %s: %w", method, err)
+		return false, err
 	}
 	if c.q.busy(len(line)) || !c.q.tryAdmit(len(line), classOwn) {
 		return false, nil
 	}
-	f := outFrame{line: line, room: len(line)}
-	if err := c.sent(f, c.notifyFrame(method, f)); err != nil {
-		return false, err
-	}
-	return true, nil
+	err = c.q.push(outFrame{line: line, room: len(line)})
+	return err == nil, err
 }
 
 // busy reports whether half of the queue is taken, or would be with room more.
