@@ -44,6 +44,9 @@ type bridge struct {
 	over    string     // why no call is taken any more
 	logErr  error      // the session log cannot be written
 
+	// lost are the calls that were to change something and did not come to an end
+	// before the program's. The lane's own until drained is closed.
+	lost    []runner.Unawaited
 	drained chan struct{}
 }
 

@@ -323,6 +323,27 @@ func TestForgottenAwaitIsExplained(t *testing.T) {
 	}
 }
 
+// A call that was to change something and was cut short must not pass for done,
+// also when the program returned a value; one that only reads may.
+func TestLostChangeIsReported(t *testing.T) {
+	w := newWorld(t, worldOptions{engine: sharedRunner(runner.InProcess)})
+	r := w.run(t.Context(), "tools.write({id: 'a', ms: 60000});\ntools.write({id: 'b'});\nreturn 'done'")
+	for _, want := range []string{"nothing awaited", `tools["write"] in line 1`, `tools["write"] in line 2`, "\ndone"} {
+		if r.IsError() || !strings.Contains(r.Text(), want) {
+			t.Errorf("no %q in %q", want, r.Text())
+		}
+	}
+	for _, program := range []string{
+		"tools.slow({id: 'a', ms: 60000}); return 'done'",
+		"await tools.write({id: 'a'}); return 'done'",
+		"tools.fail({message: 'no'}).catch(() => {}); await tools.echo({value: 1}); return 'done'",
+	} {
+		if r := w.run(t.Context(), program); r.Text() != "done" {
+			t.Errorf("%s: %q", program, r.Text())
+		}
+	}
+}
+
 func TestIndexedToolsCanBeSearchedAndDescribed(t *testing.T) {
 	w := newWorld(t, worldOptions{engine: sharedRunner(runner.InProcess), maxChars: 300})
 	r := w.run(t.Context(), `

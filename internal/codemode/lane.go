@@ -27,7 +27,10 @@ func (b *bridge) lane() {
 			b.unlocked(func() { b.commit(c) })
 		case b.ended() && len(b.queue) > 0:
 			c := b.take()
-			b.unlocked(func() { c.reject(b.isOver(c.Name + " tool call abandoned")) })
+			b.unlocked(func() {
+				b.lose(c)
+				c.reject(b.isOver(c.Name + " tool call abandoned"))
+			})
 		case b.ended() && len(b.flying) == 0:
 			return
 		case !b.ended() && len(b.queue) > 0 && b.room():
@@ -136,13 +139,32 @@ func (b *bridge) commit(c *subCall) {
 	if r.ConcludesTurn() {
 		b.run.ConcludeTurn()
 	}
-	c.settle(b.reply(c, r))
+	reply := b.reply(c, r)
+	if aborted(r) {
+		b.lose(c)
+	}
+	c.settle(reply)
 	members := append(b.members(c),
 		member("isError", jsonvalue.Bool(r.IsError())), member("content", content.ToValue(b.logged(c.pending.Execution(), blocks))))
 	if meta := b.presentationMeta(c, r); !meta.IsUndefined() {
 		members = append(members, member("meta", meta))
 	}
 	b.emit(typeDispatch, jsonvalue.Object(members...))
+}
+
+func aborted(r *registry.Result) bool {
+	return r.IsError() && (r.ErrorInfo().Code == pipeline.CodeAborted || r.ErrorInfo().Code == pipeline.CodeAbortedBeforeDispatch)
+}
+
+// lose remembers a call that the end of its program has cut short, if it was to
+// change something: the model may take it for done.
+func (b *bridge) lose(c *subCall) {
+	b.mu.Lock()
+	over := b.ended()
+	b.mu.Unlock()
+	if over && !b.t.pipeline.Classify(b.call(c)) {
+		b.lost = append(b.lost, runner.Unawaited{Name: c.Name, Line: c.Line, SourceLine: c.SourceLine})
+	}
 }
 
 // reply is what the program gets: the canonical value, not the content (C4.5),

@@ -18,20 +18,26 @@ const (
 	codeRunErrorName = "CodeRunFailedError"
 )
 
-// result is the canonical value of a run, {logs, result?}, or its failure.
-func result(out runner.Outcome) (jsonvalue.Value, error) {
+// result is the canonical value of a run, {logs, result?}, or its failure. lost
+// are the calls that its end cut short and that were to change something.
+func result(out runner.Outcome, lost []runner.Unawaited) (jsonvalue.Value, error) {
 	if f := out.Failure; f != nil {
 		return jsonvalue.Value{}, pipeline.NewError(codeRunErrorName, CodeRunFailed, render.Failure(string(f.Kind), f.Message, out.Logs))
 	}
-	logs := out.Logs
+	logs, open := out.Logs, lost
 	if out.Value.IsUndefined() && len(out.Unawaited) > 0 {
-		logs = append(slices.Clip(logs), unawaitedNote(out.Unawaited))
+		open = out.Unawaited
+	}
+	if len(open) > 0 {
+		logs = append(slices.Clip(logs), unawaitedNote(open))
 	}
 	return render.Outcome(logs, out.Value), nil
 }
 
-// unawaitedNote explains a program that returned nothing while calls of it were
-// under way: most often somebody forgot to await their own function.
+// unawaitedNote explains a program that ended while calls of it were under way:
+// most often somebody forgot to await a call, or their own function. One that
+// returned a value is told only of calls that were to change something: the
+// others may have lost a race, and code-066 keeps them out of the log.
 func unawaitedNote(open []runner.Unawaited) string {
 	const shown = 3
 	var names []string

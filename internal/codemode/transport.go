@@ -120,5 +120,5 @@ func (t *Transport) execute(ctx context.Context, args jsonvalue.Value, run regis
 		return jsonvalue.Value{}, err
 	}
 	report(ctx, out)
-	return result(out)
+	return result(out, b.lost)
 }
