@@ -33,6 +33,10 @@ func checkHooks(r *report, cfg *config.Config, cwd string) {
 			continue
 		}
 		told = true
+		if f.Refused {
+			r.note("hooks", "%q: %d of the workspace that were refused for good; `dsh-acp hooks --allow` takes that back", f.File.Path, f.File.Len())
+			continue
+		}
 		r.note("hooks", "%q: %d of the workspace that are not run; look at them with `dsh-acp hooks`, allow them with `dsh-acp hooks --allow`", f.File.Path, f.File.Len())
 	}
 	for _, err := range problems {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/dsh-acp/dsh-acp/internal/acp"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/config"
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -20,8 +21,9 @@ import (
 
 // installHooks puts a session's hooks into the pipeline and returns those that
 // listen to its turns. Files that the configuration names run; a file that the
-// workspace brings runs once somebody has allowed it.
-func (a *app) installHooks(cfg *config.Config, log *session.Log, scope *registry.Scope, mode func() string) ([]agent.Listener, error) {
+// workspace brings runs once somebody has allowed it, which may be later.
+func (a *app) installHooks(w *workspaceConsent, scope *registry.Scope, mode func() string, tell teller) ([]agent.Listener, error) {
+	cfg, log := w.cfg, w.log
 	cwd := log.Header().Cwd
 	var files []*hooks.File
 	for _, n := range namedHooks(cfg) {
@@ -38,12 +40,15 @@ func (a *app) installHooks(cfg *config.Config, log *session.Log, scope *registry
 		a.logger.Warn("a hook file of the workspace is not run", "err", err)
 	}
 	for _, f := range found {
-		if f.Allowed {
+		switch {
+		case f.Allowed:
 			files = append(files, f.File)
-			continue
+			w.uses(f.File.Path)
+		case f.Refused:
+			a.logger.Info("the workspace brings hooks that never run, as you said", "file", f.File.Path)
+		default:
+			tell(acp.SeverityInfo, fmt.Sprintf("The workspace brings hooks that are not run: nobody has allowed the %d of %s", f.File.Len(), f.File.Path), howToAllow("hooks", cwd))
 		}
-		a.logger.Warn("the workspace brings hooks that are not run: nobody has allowed them; read the file, then run: dsh-acp hooks --allow "+cwd,
-			"file", f.File.Path, "hooks", f.File.Len())
 	}
 	h, err := hooks.New(hooks.Options{
 		Supervisor: a.procs, SessionID: log.Header().ID, Cwd: cwd, Transcript: log.Path(), Resumed: log.Len() > 0, Mode: mode, Logger: a.logger,
@@ -52,12 +57,13 @@ func (a *app) installHooks(cfg *config.Config, log *session.Log, scope *registry
 			return err
 		},
 	}, files...)
-	if err != nil || h.Empty() {
+	if err != nil || h.Empty() && len(found) == 0 {
 		return nil, err
 	}
 	if _, err := h.Install(a.pipeline, scope); err != nil { // ends with the scope
 		return nil, err
 	}
+	w.hooks = h
 	return []agent.Listener{turnHooks(h)}, nil
 }
 
@@ -160,8 +166,12 @@ func runHooks(_ context.Context, e env, args []string) error {
 	}
 	for _, f := range found {
 		state := "not allowed, not run"
-		if !*revoke && (f.Allowed || *allow) {
+		switch {
+		case *revoke:
+		case f.Allowed || *allow:
 			state = "allowed"
+		case f.Refused:
+			state = "refused for good, not run"
 		}
 		printHooks(e.stdout, f.File, state)
 	}

@@ -101,23 +101,19 @@ func (a *app) prepareMCP(cfg *config.Config, log *session.Log, scope *registry.S
 
 // startMCP starts a session's servers, those of the user first, so that their
 // names are theirs. The listener lets the first prompt wait for them.
-func (a *app) startMCP(cfg *config.Config, s *mcp.Session, p acp.SessionParams) []agent.Listener {
-	brought, waiting, err := projectServers(cfg, p.Cwd)
-	tell := func(severity acp.Severity, title, detail string) {
-		if p.Notifier == nil {
-			a.logger.Warn(title, "detail", detail)
-			return
-		}
-		p.Notifier.Notice(severity, title, detail)
-	}
+func (a *app) startMCP(w *workspaceConsent, s *mcp.Session, p acp.SessionParams, tell teller) []agent.Listener {
+	brought, err := projectServers(w.cfg, p.Cwd)
 	if err != nil {
 		tell(acp.SeverityWarning, "The MCP servers of the workspace are not started", err.Error())
 	}
-	if waiting != "" {
-		tell(acp.SeverityInfo, "The workspace brings MCP servers that are not started: nobody has allowed them", "Read "+mcp.ProjectFile+"; "+waiting)
+	if brought.waiting {
+		tell(acp.SeverityInfo, "The workspace brings MCP servers that are not started: nobody has allowed them", "Read "+mcp.ProjectFile+"; "+howToAllow("mcp", p.Cwd))
 	}
-	s.Start(slices.Concat(userServers(cfg), clientServers(p.MCPServers), brought)...)
-	if s.Empty() {
+	if brought.servers != nil {
+		w.uses(brought.path)
+	}
+	s.Start(slices.Concat(userServers(w.cfg), clientServers(p.MCPServers), brought.servers)...)
+	if s.Empty() && brought.remedy == "" {
 		return nil
 	}
 	return []agent.Listener{{
@@ -133,11 +129,11 @@ func (a *app) commandMCP(cfg *config.Config, id, cwd string, scope *registry.Sco
 	s := mcp.New(mcp.Options{
 		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait, Token: a.logins().Token,
 	})
-	brought, waiting, err := projectServers(cfg, cwd)
-	if err != nil || waiting != "" {
-		a.logger.Warn("the MCP servers of the folder are not started", "err", err, "remedy", waiting)
+	brought, err := projectServers(cfg, cwd)
+	if err != nil || brought.remedy != "" {
+		a.logger.Warn("the MCP servers of the folder are not started", "err", err, "remedy", brought.remedy)
 	}
-	s.Start(append(userServers(cfg), brought...)...)
+	s.Start(append(userServers(cfg), brought.servers...)...)
 	return s
 }
 

@@ -24,22 +24,35 @@ func mcpConsents(cfg *config.Config) consent.Store {
 	return consent.Store{Dir: filepath.Join(cfg.Sessions.Dir, ".mcp-consents")}
 }
 
+// fromProject is what a workspace brings.
+type fromProject struct {
+	path    string
+	servers []mcp.Config // that may be started
+	// waiting says that there are servers that nobody has allowed or refused, and
+	// remedy what to do to have servers started that are not.
+	waiting bool
+	remedy  string
+}
+
 // projectServers are the servers that the workspace brings, once somebody has
-// allowed them. waiting says how to do that when nobody has.
-func projectServers(cfg *config.Config, cwd string) (list []mcp.Config, waiting string, err error) {
+// allowed them.
+func projectServers(cfg *config.Config, cwd string) (fromProject, error) {
 	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
+	if p == nil || err != nil || len(p.Servers) == 0 {
+		return fromProject{}, err
+	}
+	out := fromProject{path: p.Path}
 	switch {
-	case p == nil || err != nil:
-		return nil, "", err
-	case !p.Allowed && len(p.Servers) > 0:
-		return nil, "look at it and allow it with: dsh-acp mcp --allow " + shellQuote(cwd), nil
+	case p.Refused:
+		out.remedy = "they were refused for good; to take that back: dsh-acp mcp --allow " + shellQuote(cwd)
 	case !p.Allowed:
-		return nil, "", nil
+		out.waiting, out.remedy = true, "look at it and allow it with: dsh-acp mcp --allow "+shellQuote(cwd)
+	default:
+		for _, c := range p.Servers {
+			out.servers = append(out.servers, expanded(c))
+		}
 	}
-	for _, c := range p.Servers {
-		list = append(list, expanded(c))
-	}
-	return list, "", nil
+	return out, nil
 }
 
 func shellQuote(s string) string {
@@ -142,8 +155,12 @@ func runMCP(ctx context.Context, e env, args []string) error {
 		return err
 	}
 	state := "not allowed, not started"
-	if !*revoke && (p.Allowed || *allow) {
+	switch {
+	case *revoke:
+	case p.Allowed || *allow:
 		state = "allowed"
+	case p.Refused:
+		state = "refused for good, not started"
 	}
 	fmt.Fprintf(e.stdout, "%q (%s)\n", p.Path, state)
 	for _, c := range p.Servers {
@@ -158,11 +175,11 @@ func runMCP(ctx context.Context, e env, args []string) error {
 // namedServer finds a server by its name: of the configuration, else of the
 // workspace.
 func namedServer(cfg *config.Config, cwd, name string) (mcp.Config, error) {
-	brought, _, err := projectServers(cfg, cwd)
+	brought, err := projectServers(cfg, cwd)
 	if err != nil {
 		return mcp.Config{}, err
 	}
-	for _, c := range append(userServers(cfg), brought...) {
+	for _, c := range append(userServers(cfg), brought.servers...) {
 		if c.Name == name {
 			return c, c.Problem
 		}
@@ -217,21 +234,21 @@ func (a *app) checkMCP(ctx context.Context, r *report) {
 		return
 	}
 	list := userServers(a.cfg)
-	brought, waiting, err := projectServers(a.cfg, cwd)
+	brought, err := projectServers(a.cfg, cwd)
 	if err != nil {
 		r.bad("mcp", "%v: correct the file or remove it", err)
 	}
-	if waiting != "" {
-		r.note("mcp", "the folder brings MCP servers that nobody has allowed: %s", waiting)
+	if brought.remedy != "" {
+		r.note("mcp", "the folder brings MCP servers that are not allowed: %s", brought.remedy)
 	}
 	for _, s := range a.cfg.MCPServers {
 		if s.Disabled {
 			r.note("mcp", "%s is disabled (%s)", s.Name, s.Origin)
 		}
 	}
-	list = append(list, brought...)
+	list = append(list, brought.servers...)
 	if len(list) == 0 {
-		if err == nil && waiting == "" {
+		if err == nil && brought.remedy == "" {
 			r.ok("mcp", "no servers are configured")
 		}
 		return
@@ -294,11 +311,13 @@ func (a *app) ToolSources(s *agent.Session) string {
 		}
 	}
 	// Not every editor shows the notice with which the session began.
-	switch _, waiting, err := projectServers(a.cfg, s.Cwd()); {
+	switch brought, err := projectServers(a.cfg, s.Cwd()); {
 	case err != nil:
 		item("those of `%s` are not started: %v", mcp.ProjectFile, err)
-	case waiting != "":
-		item("those of `%s` are not started, because nobody has allowed them: %s", mcp.ProjectFile, waiting)
+	case brought.waiting:
+		item("those of `%s` are not started, because nobody has allowed them: say `/permissions workspace`, or %s", mcp.ProjectFile, brought.remedy)
+	case brought.remedy != "":
+		item("those of `%s` are not started: %s", mcp.ProjectFile, brought.remedy)
 	}
 	return b.String()
 }

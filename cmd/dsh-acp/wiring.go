@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +46,9 @@ type app struct {
 	web       *web.Web
 	codeMode  codeMode
 	mcp       mcpSessions
-	projects  projects // what was allowed for each project
-	boxes     boxes    // how the commands of each session are confined
+	consents  consentSessions // to what workspaces bring
+	projects  projects        // what was allowed for each project
+	boxes     boxes           // how the commands of each session are confined
 
 	key         *credentials.Source // of the model's key
 	guard       credentials.Guard   // keeps keys out of logs, cards and requests
@@ -168,14 +170,17 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 		present, err = a.presentCodeMode(cfg, scope)
 	}
 	var listeners []agent.Listener
+	var consent *workspaceConsent
+	tell := a.teller(p.Notifier)
 	if err == nil {
-		listeners, err = a.installHooks(cfg, log, scope, hookMode(pol.Policy))
+		consent = a.newConsent(cfg, log, p, servers, pol.NeverAsks)
+		listeners, err = a.installHooks(consent, scope, hookMode(pol.Policy), tell)
 	}
 	if err == nil {
 		err = a.beginDelegation(cfg, log.Header().ID, scope)
 	}
 	if err == nil {
-		listeners = append(a.startMCP(cfg, servers, p), listeners...)
+		listeners = slices.Concat(consent.watch(), a.startMCP(consent, servers, p, tell), listeners)
 		var s *agent.Session
 		set := agent.Config{
 			Log: log, Provider: a.provider, Model: a.model, Pipeline: a.pipeline, Scope: scope,
@@ -198,6 +203,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	a.delegates.End(log.Header().ID)
 	a.mcp.close(log.Header().ID)
+	a.consents.remove(log.Header().ID)
 	a.boxes.sessions.Delete(log.Header().ID)
 	scope.Close()
 	return nil, errors.Join(err, log.Close())
@@ -219,6 +225,7 @@ func (a *app) SessionClosed(ctx context.Context, id string) {
 	a.web.Forget(id)
 	a.delegates.End(id)
 	a.mcp.close(id)
+	a.consents.remove(id)
 	if err := a.procs.CloseOwner(ctx, id); err != nil {
 		a.logger.Warn("a closed session's processes did not end", "session", id, "err", err)
 	}

@@ -41,7 +41,7 @@ type CommandBackend interface {
 
 // runnable are the commands that run without the model.
 func (s *Server) runnable(a *agent.Session) []Command {
-	list := s.withSources(builtinCommands())
+	list := s.withConsents(s.withSources(builtinCommands()))
 	if b, ok := s.opt.Backend.(CommandBackend); ok {
 		list = append(list, b.SessionCommands(a)...)
 	}

@@ -144,7 +144,7 @@ func (s *Server) params(p protocol.SessionSetup) (SessionParams, *notices) {
 	n := newNotices(s)
 	return SessionParams{
 		Cwd: p.Cwd, AdditionalDirectories: distinctDirs(p.Cwd, p.AdditionalDirectories),
-		MCPServers: p.MCPServers, Asker: s, Elicitor: s, Notifier: n, Editor: s.editorFiles(),
+		MCPServers: p.MCPServers, Asker: s, Elicitor: s, Consenter: s, Notifier: n, Editor: s.editorFiles(),
 	}, n
 }
 

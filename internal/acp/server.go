@@ -67,6 +67,7 @@ type SessionParams struct {
 	MCPServers []protocol.MCPServer
 	Asker      agent.Asker
 	Elicitor   agent.Elicitor
+	Consenter  Consenter
 	Notifier   Notifier
 	Editor     *EditorFiles // the client's side of text files
 }
@@ -75,7 +76,8 @@ type SessionParams struct {
 type Options struct {
 	Name, Version string // agentInfo
 	Backend       Backend
-	// QuestionTimeout is how long a form waits for its answer; 0 means for ever.
+	// QuestionTimeout is how long a form, or a question about what the workspace
+	// brings, waits for its answer; 0 means for ever.
 	QuestionTimeout time.Duration
 	Wire            wire.Options
 	Logger          *slog.Logger

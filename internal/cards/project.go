@@ -152,6 +152,10 @@ func (p *Projector) Project(ev Event) []Update {
 		return p.jobStart(d)
 	case "job/end":
 		return p.jobEnd(d)
+	case "consent/asked":
+		return p.consentAsked(d)
+	case "consent/answered":
+		return p.consentAnswered(d)
 	case "todo/write":
 		return []Update{plan(d)}
 	case "session/title":

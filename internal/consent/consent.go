@@ -13,9 +13,12 @@ import (
 	"path/filepath"
 )
 
-// Store keeps one empty file a consent, in a folder of ours. Its zero value
-// remembers nothing.
+// Store keeps one empty file a consent or refusal, in a folder of ours. Its zero
+// value remembers nothing.
 type Store struct{ Dir string }
+
+// refused ends the name of the file that remembers a refusal.
+const refused = ".never"
 
 // Key names a content at its place: what it is, where it lies, and its bytes.
 func Key(kind, path string, content []byte) string {
@@ -26,16 +29,29 @@ func Key(kind, path string, content []byte) string {
 }
 
 // Allowed says whether there is consent.
-func (s Store) Allowed(key string) bool {
+func (s Store) Allowed(key string) bool { return s.has(key) }
+
+// Refused says whether a person wants never to be asked about this content.
+func (s Store) Refused(key string) bool { return s.has(key + refused) }
+
+func (s Store) has(name string) bool {
 	if s.Dir == "" {
 		return false
 	}
-	info, err := os.Lstat(filepath.Join(s.Dir, key))
+	info, err := os.Lstat(filepath.Join(s.Dir, name))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Allow remembers consent.
-func (s Store) Allow(keys ...string) error {
+// Allow remembers consent; it takes a refusal's place.
+func (s Store) Allow(keys ...string) error { return s.remember("", refused, keys) }
+
+// Refuse remembers that this content is never to run, and nobody is to be asked
+// about it. It takes a consent's place.
+func (s Store) Refuse(keys ...string) error { return s.remember(refused, "", keys) }
+
+// remember writes a file for each key and removes its opposite, which goes first:
+// both may not be there at once and mean a yes.
+func (s Store) remember(is, not string, keys []string) error {
 	if s.Dir == "" {
 		return errors.New("there is no folder to remember consent in")
 	}
@@ -43,22 +59,32 @@ func (s Store) Allow(keys ...string) error {
 		return fmt.Errorf("consent cannot be remembered: %w", err)
 	}
 	for _, key := range keys {
-		if err := os.WriteFile(filepath.Join(s.Dir, key), nil, 0o600); err != nil {
+		if err := s.remove(key + not); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.Dir, key+is), nil, 0o600); err != nil {
 			return fmt.Errorf("consent cannot be remembered: %w", err)
 		}
 	}
 	return nil
 }
 
-// Revoke forgets consent.
+// Revoke forgets consent and refusal: whoever can be asked is asked again.
 func (s Store) Revoke(keys ...string) error {
 	if s.Dir == "" {
 		return nil
 	}
 	for _, key := range keys {
-		if err := os.Remove(filepath.Join(s.Dir, key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("consent cannot be forgotten: %w", err)
+		if err := errors.Join(s.remove(key), s.remove(key+refused)); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (s Store) remove(name string) error {
+	if err := os.Remove(filepath.Join(s.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("consent cannot be forgotten: %w", err)
 	}
 	return nil
 }

@@ -32,7 +32,19 @@ func TestStore(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(s.Dir, other), 0o700); err != nil || s.Allowed(other) {
 		t.Error("a folder counts as consent")
 	}
-	if (Store{}).Allowed(key) || (Store{}).Allow(key) == nil || (Store{}).Revoke(key) != nil {
+	if err := s.Refuse(key); err != nil || !s.Refused(key) || s.Allowed(key) || s.Refused(other) {
+		t.Errorf("a refusal: %v", err)
+	}
+	if err := s.Allow(key); err != nil || s.Refused(key) || !s.Allowed(key) {
+		t.Errorf("consent after a refusal: %v", err)
+	}
+	if err := s.Refuse(key); err != nil || s.Allowed(key) {
+		t.Errorf("a refusal after consent: %v", err)
+	}
+	if err := s.Revoke(key); err != nil || s.Refused(key) || s.Allowed(key) {
+		t.Errorf("taken back: %v", err)
+	}
+	if (Store{}).Refused(key) || (Store{}).Refuse(key) == nil || (Store{}).Allowed(key) || (Store{}).Allow(key) == nil || (Store{}).Revoke(key) != nil {
 		t.Error("the zero store remembers something")
 	}
 }

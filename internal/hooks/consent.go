@@ -11,6 +11,7 @@ type Found struct {
 	File    *File
 	Key     string // what consent is remembered by
 	Allowed bool
+	Refused bool // a person said that it is never to run
 }
 
 // places are where hook files lie in a workspace without anybody naming them.
@@ -51,7 +52,7 @@ func (c Consents) Find(cwd string, named ...string) (found []Found, problems []e
 			continue
 		}
 		key := consent.Key(string(p.dialect), path, text)
-		found = append(found, Found{File: f, Key: key, Allowed: c.store().Allowed(key)})
+		found = append(found, Found{File: f, Key: key, Allowed: c.store().Allowed(key), Refused: c.store().Refused(key)})
 	}
 	return found, problems
 }
@@ -60,6 +61,9 @@ func (c Consents) store() consent.Store { return consent.Store{Dir: c.Dir} }
 
 // Allow remembers the consent to files that were found.
 func (c Consents) Allow(found ...Found) error { return c.store().Allow(keys(found)...) }
+
+// Refuse remembers that files that were found are never to run.
+func (c Consents) Refuse(found ...Found) error { return c.store().Refuse(keys(found)...) }
 
 // Revoke forgets the consent to files that were found.
 func (c Consents) Revoke(found ...Found) error { return c.store().Revoke(keys(found)...) }

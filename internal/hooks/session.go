@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -34,12 +35,12 @@ type Options struct {
 
 // Hooks are the hooks of one session. Its methods may be called concurrently.
 type Hooks struct {
-	opts  Options
-	files []*File
+	opts Options
 
 	mu        sync.Mutex
+	files     []*File
+	fresh     []*File // those whose SessionStart has not run
 	turn      int64
-	started   bool                                  // SessionStart has run
 	continues int                                   // by Stop, in this turn
 	halted    string                                // why the turn is to end, "" when it is not
 	runs      map[string]int                        // handlers run, by dialect and point
@@ -56,19 +57,35 @@ func New(o Options, files ...*File) (*Hooks, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Hooks{opts: o, runs: map[string]int{}, pending: map[registry.Token][]registry.Context{}}
-	for _, f := range files {
-		for _, p := range f.Problems {
-			o.Logger.Warn("a part of a hook file has no effect", "file", f.Path, "problem", p)
-		}
-		if f.Len() > 0 {
-			h.files = append(h.files, f)
-		}
-	}
+	h.Add(files...)
 	return h, nil
 }
 
+// Add lets more files run, behind those that are there, from the next point on;
+// their SessionStart comes with the next prompt. It reports the files' problems.
+func (h *Hooks) Add(files ...*File) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range files {
+		for _, p := range f.Problems {
+			h.opts.Logger.Warn("a part of a hook file has no effect", "file", f.Path, "problem", p)
+		}
+		if f.Len() > 0 {
+			// What runs keeps the list that it began with.
+			h.files = append(slices.Clip(h.files), f)
+			h.fresh = append(h.fresh, f)
+		}
+	}
+}
+
 // Empty reports whether there is no hook that could run.
-func (h *Hooks) Empty() bool { return len(h.files) == 0 }
+func (h *Hooks) Empty() bool { return len(h.list()) == 0 }
+
+func (h *Hooks) list() []*File {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.files
+}
 
 // merged is what all hooks of a point said together.
 type merged struct {
@@ -88,11 +105,16 @@ func source(d Dialect) jsonvalue.Value {
 }
 
 // run runs the hooks of a point one after the other, in the order of the files;
-// the strictest answer counts, the first of equals. matched says whether a
-// group is for what happens, and gives its input.
+// the strictest answer counts, the first of equals. input says whether a group
+// is for what happens, and gives its input.
 func (h *Hooks) run(ctx context.Context, p Point, input func(matcher) ([]byte, bool)) (merged, error) {
+	return h.runOf(ctx, h.list(), p, input)
+}
+
+// runOf is run for some of the files.
+func (h *Hooks) runOf(ctx context.Context, files []*File, p Point, input func(matcher) ([]byte, bool)) (merged, error) {
 	var m merged
-	for _, f := range h.files {
+	for _, f := range files {
 		ran := map[string]bool{} // one command runs once, however many groups name it
 		for _, g := range f.groups[p] {
 			in, ok := input(g.matcher)

@@ -11,16 +11,13 @@ import (
 
 // Install puts the hooks around the calls that scope sees: PreToolUse among
 // those who decide before a call, PostToolUse behind its result. They end with
-// the scope, or with dispose. Without hooks nothing is installed.
+// the scope, or with dispose.
 func (h *Hooks) Install(pipe *pipeline.Pipeline, scope *registry.Scope) (dispose func(), err error) {
 	var undo []func()
 	dispose = func() {
 		for _, f := range undo {
 			f()
 		}
-	}
-	if h.Empty() {
-		return dispose, nil
 	}
 	for _, add := range []func() (func(), error){
 		func() (func(), error) { return pipe.OnPreExecute(scope, h.preExecute) },
@@ -66,7 +63,7 @@ func (h *Hooks) preExecute(ctx context.Context, exec *registry.Execution, next p
 // leave them.
 func (h *Hooks) postExecute(ctx context.Context, exec *registry.Execution, r *pipeline.Result, next pipeline.PostNext) (pipeline.PostDecision, error) {
 	before := h.take(exec)
-	if r.IsError() || ctx.Err() != nil {
+	if r.IsError() || ctx.Err() != nil || h.Empty() {
 		d, err := next(ctx)
 		return d.WithContexts(before...), err
 	}

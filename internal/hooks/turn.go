@@ -19,21 +19,21 @@ type PromptVerdict struct {
 }
 
 // PromptSubmit runs the hooks of a new turn before its prompt is logged: those
-// of SessionStart, once in the life of h, and those of UserPromptSubmit. An
+// of SessionStart, once in the life of h for each file, and those of UserPromptSubmit. An
 // error is that of ctx or of the log.
 func (h *Hooks) PromptSubmit(ctx context.Context, turn int64, prompt []content.Block) (PromptVerdict, error) {
 	h.mu.Lock()
 	h.turn, h.continues, h.halted = turn, 0, ""
-	first := !h.started
+	fresh := h.fresh
 	h.mu.Unlock()
 	var v PromptVerdict
-	if first {
-		m, err := h.sessionStart(ctx)
+	if len(fresh) > 0 {
+		m, err := h.sessionStart(ctx, fresh)
 		if err != nil {
 			return PromptVerdict{}, err
 		}
 		h.mu.Lock()
-		h.started = true
+		h.fresh = h.fresh[len(fresh):]
 		h.mu.Unlock()
 		v.Contexts = m.contexts
 		if reason := h.halt(); m.halt {
@@ -52,13 +52,13 @@ func (h *Hooks) PromptSubmit(ctx context.Context, turn int64, prompt []content.B
 	return v, nil
 }
 
-func (h *Hooks) sessionStart(ctx context.Context) (merged, error) {
+func (h *Hooks) sessionStart(ctx context.Context, files []*File) (merged, error) {
 	how := "startup"
 	if h.opts.Resumed {
 		how = "resume"
 	}
 	in := h.input(SessionStart, jsonvalue.Member{Key: "source", Value: jsonvalue.String(how)})
-	return h.run(ctx, SessionStart, func(m matcher) ([]byte, bool) { return in, m.match(how) })
+	return h.runOf(ctx, files, SessionStart, func(m matcher) ([]byte, bool) { return in, m.match(how) })
 }
 
 // halt is why the turn is to end; it is told once.

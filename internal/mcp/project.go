@@ -26,6 +26,7 @@ type Project struct {
 	Problems []string
 	Key      string // what consent is remembered by
 	Allowed  bool
+	Refused  bool // a person said that it is never to be started
 }
 
 // FindProject reads a workspace's .mcp.json, in the shape of Claude Code:
@@ -48,7 +49,7 @@ func FindProject(cwd string, consents consent.Store) (*Project, error) {
 		return nil, err
 	}
 	p.Key = consent.Key("mcp", path, text)
-	p.Allowed = consents.Allowed(p.Key)
+	p.Allowed, p.Refused = consents.Allowed(p.Key), consents.Refused(p.Key)
 	return p, nil
 }
 

@@ -10,6 +10,7 @@ package mcp
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,13 +47,16 @@ type Options struct {
 // Session is the servers of one session.
 type Session struct {
 	opt     Options
-	servers []*server
+	life    context.Context // of the servers
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	tools map[string]*remoteTool // what is offered, by the name for the model
-	asked bool                   // AwaitReady was called
+	mu      sync.Mutex
+	wanted  []Config // all that Start was given
+	servers []*server
+	ended   bool
+	tools   map[string]*remoteTool // what is offered, by the name for the model
+	asked   bool                   // AwaitReady was called
 }
 
 // New prepares a session's servers; Start starts them.
@@ -66,31 +70,45 @@ func New(o Options) *Session {
 	if o.Wait <= 0 {
 		o.Wait = DefaultWait
 	}
-	return &Session{opt: o, tools: map[string]*remoteTool{}}
+	s := &Session{opt: o, tools: map[string]*remoteTool{}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // Start begins to start the servers and returns at once. Servers of equal names
-// are told apart by a number, in their order. It may be called once.
+// are told apart by a number, in their order. It may be called again: servers
+// that came before keep their names, and the next prompt waits for the new. Once the session has ended it does nothing.
 func (s *Session) Start(list ...Config) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.end = cancel
-	for _, c := range distinct(list) {
-		srv := newServer(s, c)
-		s.servers = append(s.servers, srv)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
 	}
-	for _, srv := range s.servers {
-		s.running.Go(func() { srv.run(ctx) })
+	s.wanted = append(s.wanted, list...)
+	for _, c := range distinct(s.wanted)[len(s.servers):] {
+		srv := newServer(s, c)
+		s.servers = append(slices.Clip(s.servers), srv) // what walks the old list keeps it
+		s.running.Go(func() { srv.run(s.life) })
+		s.asked = false // the next prompt waits for it
 	}
 }
 
 // Empty says that there are no servers.
-func (s *Session) Empty() bool { return len(s.servers) == 0 }
+func (s *Session) Empty() bool { return len(s.all()) == 0 }
+
+// all are the servers there are.
+func (s *Session) all() []*server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.servers
+}
 
 // End tells the servers to end and does not wait for it.
 func (s *Session) End() {
-	if s.end != nil {
-		s.end()
-	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.end()
 }
 
 // Close ends the servers and waits until their processes are gone, which takes
@@ -102,16 +120,17 @@ func (s *Session) Close() {
 
 // Status tells what is known of each server, in their order.
 func (s *Session) Status() []Status {
-	out := make([]Status, len(s.servers))
-	for i, srv := range s.servers {
+	servers := s.all()
+	out := make([]Status, len(servers))
+	for i, srv := range servers {
 		out[i] = srv.status()
 	}
 	return out
 }
 
 // AwaitReady waits until every server is ready or has failed, at most the
-// configured time, and tells which are not there. Only the first call of a
-// session waits: a later prompt takes what there is.
+// configured time, and tells which are not there. Only the first call after a
+// Start waits: a later prompt takes what there is.
 func (s *Session) AwaitReady(ctx context.Context) (missing []string) {
 	s.mu.Lock()
 	first := !s.asked
@@ -128,8 +147,9 @@ func (s *Session) AwaitReady(ctx context.Context) (missing []string) {
 func (s *Session) Settle(ctx context.Context) { s.await(ctx, 0, false) }
 
 func (s *Session) await(ctx context.Context, limit time.Duration, announce bool) (missing []string) {
+	servers := s.all()
 	starting := func() (names []string) {
-		for _, srv := range s.servers {
+		for _, srv := range servers {
 			select {
 			case <-srv.settled:
 			default:
@@ -150,7 +170,7 @@ func (s *Session) await(ctx context.Context, limit time.Duration, announce bool)
 	if announce {
 		s.notify(false, "Waiting for MCP servers to start: "+list(names), "")
 	}
-	for _, srv := range s.servers {
+	for _, srv := range servers {
 		select {
 		case <-srv.settled:
 		case <-ctx.Done():

@@ -54,7 +54,9 @@ const (
 // never started: it gets its tool/call too, so that every result has a card,
 // and TOOL_NOT_STARTED.
 //
-// What still ran in the background is ended too: it died with the program.
+// What still ran in the background is ended too: it died with the program. A
+// question about what the workspace brings that nobody answered was answered with
+// "not now".
 func Repair(events []Event) []Draft { return crashTexts.repair(events) }
 
 // RepairCopy is [Repair] for the copy of a log, whose writer need not have died:
@@ -62,7 +64,7 @@ func Repair(events []Event) []Draft { return crashTexts.repair(events) }
 func RepairCopy(events []Event) []Draft { return copyTexts.repair(events) }
 
 func (why repairTexts) repair(events []Event) []Draft {
-	return append(why.repairTurn(events), why.repairJobs(events)...)
+	return slices.Concat(why.repairTurn(events), why.repairJobs(events), repairConsents(events))
 }
 
 func (why repairTexts) repairTurn(events []Event) []Draft {
