@@ -30,6 +30,9 @@ const (
 	maxFailures = 5
 	// healthy is how long a server must have run for its failures to be forgotten.
 	healthy = time.Minute
+	// endPatience is how long the end of a process may be on its way after the end
+	// of its output, which is how long the explanation takes for one that lives on.
+	endPatience = 500 * time.Millisecond
 	// listPause gathers announcements of a changed list into one look.
 	listPause = 200 * time.Millisecond
 	// handshake is the version of the protocol that a conversation is opened in:
@@ -425,7 +428,12 @@ func (v *server) why(l *link, err error) error {
 	select {
 	case <-l.process.Done():
 		ended = true
-	case <-time.After(200 * time.Millisecond): // its end may be on the way
+	case <-time.After(endPatience):
+		select { // both may have come while this process was held up
+		case <-l.process.Done():
+			ended = true
+		default:
+		}
 	}
 	if ended {
 		l.process.Release() // and with it the rest of what it wrote

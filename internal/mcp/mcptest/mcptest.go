@@ -20,6 +20,9 @@ const (
 	FileVariable = "MCP_TEST_FILE"
 )
 
+// HangsSuffix is of the file, beside File, that says that a call of hang has come.
+const HangsSuffix = ".hangs"
+
 // Pixel is the picture that the tool image gives, in base64.
 const Pixel = pixel
 
@@ -242,6 +245,9 @@ func (s *scripted) call(m message) {
 	case "echo", "look", "wipe", "unclear", "tool_499", "new", "old":
 		s.reply(m.ID, text("%s", p.Arguments))
 	case "hang":
+		if path := os.Getenv(FileVariable); path != "" {
+			_ = os.WriteFile(path+HangsSuffix, nil, 0o600)
+		}
 	case "slow":
 		time.Sleep(300 * time.Millisecond)
 		s.reply(m.ID, text("done"))

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bufio"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
@@ -159,12 +161,12 @@ func TestKeys(t *testing.T) {
 func TestNetwork(t *testing.T) {
 	closed, _ := net.Listen("tcp", "127.0.0.1:0")
 	addr := closed.Addr().String()
-	closed.Close()
 	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
 	defer tlsServer.Close()
 	tlsServer.Config.ErrorLog = nil
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
+	closed.Close() // not before: the others could get its port
 	for _, c := range []struct{ name, base, code, words string }{
 		{"nobody", "http://user:pass-word@" + addr + "/v1", "NETWORK retryable", "nothing listens at http://" + addr},
 		{"self-signed", tlsServer.URL, "NETWORK", "SSL_CERT_FILE"},
@@ -184,6 +186,11 @@ func TestNetwork(t *testing.T) {
 // certificate writes the certificate of a server for SSL_CERT_FILE.
 func certificate(t *testing.T, s *httptest.Server) {
 	t.Helper()
+	// The system's authorities are read once in a process, with that variable: a
+	// test that ran later would trust this server, too.
+	if _, err := x509.SystemCertPool(); err != nil {
+		t.Log(err)
+	}
 	name := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
@@ -323,8 +330,8 @@ func TestRedact(t *testing.T) {
 // byte is that for the first byte of the answer, and the shorter one for pauses
 // holds from there.
 func TestPatienceBeforeTheAnswer(t *testing.T) {
-	slow := func(think, pause time.Duration) *httptest.Server {
-		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	slow := func(think, pause time.Duration) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			wait := func(d time.Duration) {
 				w.(http.Flusher).Flush()
 				select {
@@ -336,7 +343,7 @@ func TestPatienceBeforeTheAnswer(t *testing.T) {
 			_, _ = io.WriteString(w, "one ")
 			wait(pause)
 			_, _ = io.WriteString(w, "two")
-		}))
+		})
 	}
 	const short, long = 100 * time.Millisecond, 10 * time.Second
 	for _, c := range []struct {
@@ -345,23 +352,23 @@ func TestPatienceBeforeTheAnswer(t *testing.T) {
 		text, code, words              string
 	}{
 		{"thinks longer than it may pause", long, short, 4 * short, 0, "one two", "", ""},
-		{"thinks too long", short, long, long, 0, "", "TIMEOUT retryable", "did not begin to answer within 100ms"},
-		{"pauses too long", long, short, 0, long, "one ", "TIMEOUT retryable", "stopped in the middle"},
-		{"thinks longer than without progress", 2 * long, long, 0, 0, "one two", "", ""},
+		{"thinks too long", short, long, 2 * long, 0, "", "TIMEOUT retryable", "did not begin to answer within 100ms"},
+		{"pauses too long", long, short, 0, 2 * long, "one ", "TIMEOUT retryable", "stopped in the middle"},
+		{"thinks longer than without progress", 2 * long, long, long, 0, "one two", "", ""},
 	} {
-		srv := slow(c.thinking, c.pausing)
-		defer srv.Close()
-		cl := client(srv.URL)
-		cl.FirstByte, cl.Idle, cl.Progress = c.first, c.idle, 2*short
-		if c.pausing > 0 {
-			cl.Progress = long
-		}
-		text, err := get(t, cl)
-		switch {
-		case c.code == "" && (err != nil || text != c.text):
-			t.Errorf("%s: %q, %v", c.name, text, err)
-		case c.code != "" && (err == nil || codeOf(err) != c.code || !strings.Contains(err.Error(), c.words)):
-			t.Errorf("%s: %v", c.name, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			cl := served(t, slow(c.thinking, c.pausing))
+			cl.FirstByte, cl.Idle, cl.Progress = c.first, c.idle, 2*short
+			if c.pausing > 0 {
+				cl.Progress = long
+			}
+			text, err := get(t, cl)
+			switch {
+			case c.code == "" && (err != nil || text != c.text):
+				t.Errorf("%s: %q, %v", c.name, text, err)
+			case c.code != "" && (err == nil || codeOf(err) != c.code || !strings.Contains(err.Error(), c.words)):
+				t.Errorf("%s: %v", c.name, err)
+			}
+		})
 	}
 }

@@ -104,11 +104,14 @@ func TestRepeatingABrokenAnswer(t *testing.T) {
 }
 
 func TestNewCostsNothing(t *testing.T) {
-	start := time.Now()
+	// A machine with other things to do gets several tries.
+	d := time.Hour
 	for range 100 {
+		start := time.Now()
 		New(Config{ProviderID: "deepseek", APIKey: func() (string, error) { t.Error("asked for the key"); return "", nil }})
+		d = min(d, time.Since(start))
 	}
-	if d := time.Since(start) / 100; d > time.Millisecond {
+	if d > time.Millisecond {
 		t.Errorf("a provider takes %s", d)
 	}
 }

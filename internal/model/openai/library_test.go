@@ -21,7 +21,7 @@ func theirs(t *testing.T, s *server) (string, error) {
 	cfg := library.DefaultConfig(testKey)
 	cfg.BaseURL = s.URL
 	cfg.HTTPClient = s.Client()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	defer cancel()
 	stream, err := library.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, library.ChatCompletionRequest{
 		Model: "test-model", Messages: []library.ChatCompletionMessage{{Role: "user", Content: "hi"}},

@@ -158,7 +158,7 @@ func play(t *testing.T, p *Provider, req model.Request) (string, *model.Accumula
 
 func playCtx(t *testing.T, ctx context.Context, p *Provider, req model.Request) (string, *model.Accumulator, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 100*time.Second)
 	defer cancel()
 	var acc model.Accumulator
 	var failure error

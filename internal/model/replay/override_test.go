@@ -5,12 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/model"
 )
 
 func TestWhatARecordingAddsToAnOverride(t *testing.T) {
+	synctest.Test(t, whatARecordingAddsToAnOverride)
+}
+
+func whatARecordingAddsToAnOverride(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "override.json")
 	err := os.WriteFile(file, []byte(`[
 		{"kind":"throw","chunks":[],"message":"busy","code":"OVERLOADED","retryable":true,"waitMs":7},
@@ -24,7 +29,8 @@ func TestWhatARecordingAddsToAnOverride(t *testing.T) {
 	}
 	p := New(Config{Override: file})
 	play := func() (said string, failed error) {
-		ctx, cancel := newDeadline(t)
+		// Of the bubble's time: it ends the answer that hangs, and no other.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		for c, err := range p.Stream(ctx, model.Request{SessionID: "s", Cwd: `/w/"q"`}) {
 			if err != nil {
@@ -52,9 +58,4 @@ func TestWhatARecordingAddsToAnOverride(t *testing.T) {
 	if said, failed := play(); said != args+args || failed != nil {
 		t.Errorf("%q, %v", said, failed)
 	}
-}
-
-// newDeadline ends an answer that hangs.
-func newDeadline(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 200*time.Millisecond)
 }
