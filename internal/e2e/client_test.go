@@ -516,6 +516,17 @@ func (c *client) ended(after string) {
 	}
 }
 
+// logged reports whether the agent's stderr has a text, or gets it: it comes on a
+// pipe of its own, in no order with the frames.
+func (c *client) logged(text string) bool {
+	for end := time.Now().Add(patience); !strings.Contains(c.stderr.String(), text); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -190,39 +190,55 @@ func TestHostileProgramsLeaveTheAgentWorking(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs programs to their limits")
 	}
-	c := start(t, setup{config: codeModeConfig + "permissions: {preset: danger-full-access}\ncode_mode: {compute: 400ms, wall: 3s, memory: 64MiB, max_output_bytes: 100000}\n"})
-	s := c.open(nesting)
-	for _, tt := range []struct{ program, want string }{
+	type hostile struct{ program, want string }
+	// Those that have no end meet a limit of time, the others one of their own,
+	// however slow the machine.
+	for limits, programs := range map[string][]hostile{"compute: 400ms, wall: 3s": {
 		{"for (;;) {}", "timeout"},
-		{"return 'x'.repeat(2 ** 40)", "code run failed"},
-		{"return new Uint8Array(2 ** 40)", "code run failed"},
-		{"const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)", "code run failed"},
-		{"const f = () => f(); f()", "exception"},
-		{"for (;;) console.log('flood')", "output-limit"},
 		{"return /^(a+)+$/.test('a'.repeat(40) + 'b')", ""},
 		{"await new Promise(() => {})", "timeout"},
 		{"const next = () => Promise.resolve().then(next); await next()", "timeout"},
 		{"let v = []; for (let i = 0; i < 1e5; i++) v = [v]; return v", ""},
 		{"for (let i = 0; i < 1e6; i++) setTimeout(() => {}, 1e6); return 1", ""},
 		{"let s = '1'; for (let i = 0; i < 2000; i++) s = 'eval(' + JSON.stringify(s) + ')'; return eval(s)", ""},
+	}, "compute: 1m, wall: 2m": {
+		{"return 'x'.repeat(2 ** 40)", "code run failed"},
+		{"return new Uint8Array(2 ** 40)", "code run failed"},
+		{"const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)", "code run failed"},
+		{"const f = () => f(); f()", "exception"},
+		{"for (;;) console.log('flood')", "output-limit"},
 		{"for (let i = 0; i < 1000; i++) tools.bash({ command: 'sleep 9', description: 'x' })", ""},
 		{"globalThis.Promise = undefined; Object.prototype.then = 1; return await tools.bash({ command: 'true', description: 'x' })", ""},
-	} {
-		before := len(c.calls(s))
-		if reason := c.prompt(s, fenced(tt.program)); reason != "end_turn" {
-			t.Errorf("%s: %q", tt.program, reason)
-		}
-		if text := string(c.calls(s)[before].Content); !strings.Contains(text, tt.want) {
-			t.Errorf("%s: no %q in %.300s", tt.program, tt.want, text)
-		}
-		before = len(c.calls(s))
-		c.prompt(s, fenced("return 6 * 7"))
-		if text := string(c.calls(s)[before].Content); !strings.Contains(text, `"42"`) {
-			t.Fatalf("after %s: %s", tt.program, text)
-		}
-	}
-	if code, took := c.closeInput(); code != 0 || took > soon {
-		t.Errorf("left with %d after %v", code, took)
+	}} {
+		t.Run(limits, func(t *testing.T) {
+			c := start(t, setup{config: codeModeConfig + "permissions: {preset: danger-full-access}\ncode_mode: {" + limits + ", memory: 64MiB, max_output_bytes: 100000}\n"})
+			s := c.open(nesting)
+			run := func(program string) string {
+				before := len(c.calls(s))
+				if reason := c.prompt(s, fenced(program)); reason != "end_turn" {
+					t.Errorf("%s: %q", program, reason)
+				}
+				return string(c.calls(s)[before].Content)
+			}
+			for _, tt := range programs {
+				text := run(tt.program)
+				if !strings.Contains(text, tt.want) {
+					t.Errorf("%s: no %q in %.300s", tt.program, tt.want, text)
+				}
+				text = ""
+				for range 10 { // a busy machine may need longer than the limit
+					if text = run("return 6 * 7"); !strings.Contains(text, "(timeout)") {
+						break
+					}
+				}
+				if !strings.Contains(text, `"42"`) {
+					t.Fatalf("after %s: %s", tt.program, text)
+				}
+			}
+			if code, took := c.closeInput(); code != 0 || took > soon {
+				t.Errorf("left with %d after %v", code, took)
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/conformance"
 )
@@ -22,7 +23,9 @@ func TestConformance(t *testing.T) {
 	}
 	results, err := conformance.Run(t.Context(), conformance.Options{
 		Agent: []string{bin}, Profile: conformance.Profiles()["dsh-acp"],
-		Patience:  3, // other tests run beside it
+		Timeout:   2 * time.Minute, // other tests run beside it
+		Limit:     10 * time.Minute,
+		Patience:  20,
 		MCPServer: []string{bin, "conformance", "--serve-mcp"},
 	})
 	if err != nil {
@@ -56,7 +59,7 @@ func TestConformanceCommand(t *testing.T) {
 		}
 		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 	}
-	out, errs, code := run("--profile", "dsh-acp", "--only", "2,13,33,47", "--trace", trace, "--", bin)
+	out, errs, code := run("--profile", "dsh-acp", "--timeout", "2m", "--limit", "10m", "--only", "2,13,33,47", "--trace", trace, "--", bin)
 	if code != 0 || !strings.Contains(out, "PASS   13  initialization") || !strings.HasSuffix(out, "4 of 4 items pass, 0 fail, 0 are skipped\n") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}

@@ -166,7 +166,7 @@ func TestUnreadableInstructions(t *testing.T) {
 		t.Errorf("the turn ended with %s", got)
 	}
 	system := prompts(logOf(t, sessions, s))[0]
-	if n := strings.Count(system, "[This file could not be read: "); n != 2 || !strings.Contains(c.stderr.String(), "an instruction file could not be read") {
+	if n := strings.Count(system, "[This file could not be read: "); n != 2 || !c.logged("an instruction file could not be read") {
 		t.Errorf("%d reported in\n%s\nstderr: %s", n, system, c.stderr)
 	}
 }

@@ -102,7 +102,7 @@ func TestABadMatcherIsReportedAndTheSessionGoesOn(t *testing.T) {
 	if stop := c.prompt(s, bashPrompt); stop != "end_turn" || c.calls(s)[0].Status != "completed" {
 		t.Errorf("%s, %+v", stop, c.calls(s))
 	}
-	if !strings.Contains(c.stderr.String(), "matcher") {
+	if !c.logged("matcher") {
 		t.Error("nobody is told")
 	}
 }
@@ -149,12 +149,12 @@ func TestHooksOfAWorkspaceNeedConsent(t *testing.T) {
 		if stop := c.prompt(s, bashPrompt); stop != "end_turn" || c.calls(s)[0].Status != "completed" {
 			t.Errorf("%s, %+v", stop, c.calls(s))
 		}
+		if code, _ := c.closeInput(); code != 0 { // and all of stderr is there
+			t.Errorf("exit code %d", code)
+		}
 		_, err := os.Stat(filepath.Join(cwd, "hooked"))
 		if told := strings.Contains(c.stderr.String(), "dsh-acp hooks --allow"); told == (err == nil) {
 			t.Errorf("ran %v, told how to allow it %v", err == nil, told)
-		}
-		if code, _ := c.closeInput(); code != 0 {
-			t.Errorf("exit code %d", code)
 		}
 		return err == nil
 	}

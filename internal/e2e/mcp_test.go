@@ -448,7 +448,7 @@ func TestServersOfAWorkspaceNeedConsent(t *testing.T) {
 	c := start(t, setup{cwd: cwd, config: config})
 	s := c.openWith(nil)
 	c.wantCall(s, "mcp__brought__echo", map[string]any{}, "failed", "unknown tool")
-	if !strings.Contains(c.stderr.String(), "dsh-acp mcp --allow "+cwd) {
+	if !c.logged("dsh-acp mcp --allow " + cwd) {
 		t.Errorf("nobody is told how to allow it: %s", c.stderr)
 	}
 	c.prompt(s, "/tools")

@@ -224,7 +224,7 @@ func TestNonsenseForAnAnswerIsSaidAndDoesNotHold(t *testing.T) {
 			if call.Status != "failed" || !strings.Contains(string(call.RawOutput), "no usable answer") || c.has("a") {
 				t.Errorf("%s %s", call.Status, call.RawOutput)
 			}
-			if !strings.Contains(c.stderr.String(), "not understood") {
+			if !c.logged("not understood") {
 				t.Error("it is not logged")
 			}
 		})

@@ -219,8 +219,8 @@ func (c *client) away() string {
 	_ = c.in.Close()
 	select {
 	case <-c.exited:
-	case <-time.After(4 * time.Second):
-		killGroup(c.cmd)
+	case <-time.After(c.t.within(4 * time.Second)):
+		c.end() // its home must be nobody's when the next one gets it
 	}
 	return c.home
 }

@@ -20,7 +20,7 @@ func dshACP() Profile {
 		Prompts: map[Purpose]string{
 			Hello:    "!say Hello.",
 			Echo:     "!say {text}",
-			Slow:     "!slow 30",
+			Slow:     "!slow 300",
 			Command:  bash("{command:json}"),
 			Read:     `!call read {"file_path":"{path:json}"}`,
 			Write:    `!call write {"file_path":"{path:json}","content":"{content:json}"}`,
@@ -59,13 +59,14 @@ func launchDshACP(r LaunchRequest) (Launch, error) {
 		"model":       map[string]any{"provider": "openai", "name": "scripted", "base_url": r.ModelURL, "context_window": 100_000},
 		"permissions": map[string]any{"rules": []any{map[string]any{"tool": "write", "decision": "ask"}, map[string]any{"tool": "edit", "decision": "ask"}}},
 		"sessions":    map[string]any{"dir": filepath.Join(r.Home, "sessions")},
+		"limits":      map[string]any{"mcp_wait": "60s"}, // the kit's servers start, however slow the machine
 	}
 	switch r.Variant {
 	case "":
 	case NoKey:
 		config["model"] = map[string]any{"provider": "deepseek"}
 	case FewSteps:
-		config["limits"] = map[string]any{"max_steps": 3}
+		config["limits"] = map[string]any{"max_steps": 3, "mcp_wait": "60s"}
 	default:
 		return Launch{}, ErrNoVariant
 	}

@@ -43,7 +43,7 @@ func (s *session) connect(servers []mcpServer) error {
 			c, err = s.overStdio(server)
 		}
 		if err == nil {
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 			_, err = c.call(ctx, "initialize", object{"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": "testagent", "version": "1"}})
 			cancel()
 		}
