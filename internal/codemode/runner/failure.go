@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/transpile"
 	"github.com/dsh-acp/dsh-acp/internal/codemode/wire"
@@ -119,13 +120,12 @@ func (r *run) ended(f *Failure, done *wire.Done) {
 		}
 	}
 	f.Message = clip(message, 64<<10)
-	if len(done.Stack) > 0 {
-		line := transpile.SourceLine(r.p.Source, int(done.Stack[0].At.Line))
-		if f.Kind == KindException {
-			f.Message = friendly(f.Message, line, int(done.Stack[0].At.Column))
-		}
+	stack := done.Stack
+	if len(stack) > 0 && f.Kind == KindException {
+		stack = r.outside(stack)
+		f.Message = friendly(f.Message, transpile.SourceLine(r.p.Source, int(stack[0].At.Line)), int(stack[0].At.Column))
 	}
-	r.where(f, done.Stack, at)
+	r.where(f, stack, at)
 	if detail != "" {
 		f.Message += "\n" + clip(detail, 8<<10)
 	}
@@ -152,6 +152,8 @@ func (r *run) where(f *Failure, stack []wire.Frame, at string) {
 var (
 	noMember   = lazyregexp.New(`^TypeError: Object has no member '([^']*)'`)
 	notObject  = lazyregexp.New(`^TypeError: Value is not an object: (undefined|null|.{1,80})$`)
+	notClass   = lazyregexp.New(`^TypeError: Value is not (?:a constructor|an object: .{1,80})$`)
+	created    = lazyregexp.New(`^new\s+([\w$]+(?:\.[\w$]+)*)\b`)
 	notDefined = lazyregexp.New(`^ReferenceError: ([\w$]+) is not defined`)
 	noTool     = lazyregexp.New(`^TypeError: tools(?:\.([\w$]+)|\["([^"]*)"\]) is not a function`)
 	noText     = lazyregexp.New(`(?s)^TypeError: Could not convert .*? to primitive(\n    at |$)`)
@@ -166,6 +168,15 @@ func friendly(message, line string, column int) string {
 	first, rest, _ := strings.Cut(message, "\n")
 	if rest != "" {
 		rest = "\n" + rest
+	}
+	if first == "TypeError: Value is not object coercible" {
+		return "TypeError: cannot destructure undefined or null" + rest
+	}
+	if made := created.FindStringSubmatch(lineFrom(line, column)); made != nil && notClass.MatchString(first) {
+		if made[1] == "Promise" {
+			return "TypeError: what a Promise is made with is not a function" + rest
+		}
+		return "TypeError: " + made[1] + " is not a constructor" + rest
 	}
 	name := ""
 	if m := noMember.FindStringSubmatch(first); m != nil {
@@ -201,6 +212,28 @@ func expressionAt(line string, column int, name string) string {
 		found = found[:i+len(name)]
 	}
 	return found
+}
+
+// lineFrom is the rest of a line of the program from a column on.
+func lineFrom(line string, column int) string {
+	units := utf16.Encode([]rune(line))
+	if column < 1 || column > len(units) {
+		return ""
+	}
+	return string(utf16.Decode(units[column-1:]))
+}
+
+// outside is a stack without the constructors at its top that were only calling
+// their parent class: an error is where it was made, not inside of its class.
+func (r *run) outside(stack []wire.Frame) []wire.Frame {
+	for len(stack) > 1 {
+		at := stack[0].At
+		if !strings.HasPrefix(lineFrom(transpile.SourceLine(r.p.Source, int(at.Line)), int(at.Column)), "super(") {
+			break
+		}
+		stack = stack[1:]
+	}
+	return stack
 }
 
 func isWord(c byte) bool {

@@ -65,6 +65,13 @@ func printStack(stack []goja.StackFrame) string {
 // stackLine is one line of a stack property, goja's or ours.
 var stackLine = lazyregexp.New(`at (?:(\S[^()\n]*) \()?code\.ts:(\d+):(\d+)(?:\(\d+\))?`)
 
+// noCallback is what a function of the engine says of an argument that is to be
+// a function, and nativeTop the stack of an error made in one.
+var (
+	noCallback = lazyregexp.New(`^TypeError: Value is not (?:an object|callable): (.{1,80})$`)
+	nativeTop  = lazyregexp.New(`^.*\n\s+at [^\n]*\(native\)\n`)
+)
+
 // framesOfText reads the program's frames off a stack property.
 func framesOfText(stack string) []wire.Frame {
 	var out []wire.Frame
@@ -93,7 +100,7 @@ func (e *Engine) failed(err error) *wire.Done {
 		return &wire.Done{
 			Status:  wire.StatusException,
 			Message: "RangeError: Maximum call stack size exceeded",
-			Detail:  fmt.Sprintf("more than %d calls are open at once: a recursion does not end", maxCallDepth),
+			Detail:  fmt.Sprintf("more than %d calls are open at once: a recursion does not end; a program cannot catch this", maxCallDepth),
 			Stack:   frames(err.Stack()),
 		}
 	case *goja.Exception:
@@ -165,8 +172,13 @@ func (e *Engine) thrown(v goja.Value, ex *goja.Exception) *wire.Done {
 		default:
 			done.Message = name + ": " + done.Message
 		}
-		if at := framesOfText(stack.String()); len(at) > 0 {
+		text := stack.String()
+		if at := framesOfText(text); len(at) > 0 {
 			done.Stack = at
+		}
+		if m := noCallback.FindStringSubmatch(done.Message); m != nil && nativeTop.MatchString(text) {
+			// Not what was called, but what it was to call.
+			done.Message = "TypeError: " + m[1] + " is not a function"
 		}
 		done.Detail = e.rejections.detail(o)
 		if errs, ok := o.Get("errors").(*goja.Object); ok && errs.ClassName() == "Array" {
