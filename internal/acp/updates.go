@@ -43,7 +43,16 @@ func updateFor(u cards.Update) protocol.SessionUpdate {
 		}
 		return p
 	case cards.Compaction:
-		return protocol.Compaction{CompactionID: u.ID, Status: protocol.CompactionStatus(u.Status), Error: u.Error}
+		w := protocol.Compaction{CompactionID: u.ID, Status: protocol.CompactionStatus(u.Status), Error: u.Error}
+		if u.Summary != nil {
+			w.Summary = []protocol.ContentBlock{}
+		}
+		for _, b := range u.Summary {
+			if b, ok := blockFor(b); ok {
+				w.Summary = append(w.Summary, b)
+			}
+		}
+		return w
 	case cards.CompactionSummary:
 		if b, ok := blockFor(u.Block); ok {
 			return protocol.CompactionSummaryChunk{CompactionID: u.ID, Content: b}

@@ -173,7 +173,7 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 		return false, logFailure(err)
 	}
 	end := session.Data("id", id)
-	summary, err := s.summarise(ctx, c, info, plan, room)
+	summary, err := s.summarise(ctx, id, c, info, plan, room)
 	var blocks []content.Block
 	if err == nil {
 		blocks = compact.Message(events, plan, summary)
@@ -191,14 +191,18 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 		}
 		return false, err
 	}
-	seq := int64(s.cfg.Log.Len())
+	// Others append meanwhile, such as jobs that end: the summary's seq is known
+	// once it is there. A log that ends with it has replaced nothing.
+	written, err := s.append(session.TypeCompactSummary, session.Data("id", id, "content", content.ToValue([]content.Block{content.Text(summary)})))
+	if err != nil {
+		return false, logFailure(err)
+	}
 	message := session.Draft{
-		Type: session.TypeContextMessage, SurfaceOp: session.Replace(plan.Start(), plan.End()), Sources: []int64{seq},
+		Type: session.TypeContextMessage, SurfaceOp: session.Replace(plan.Start(), plan.End()), Sources: []int64{written.Seq},
 		Data: session.Data("content", content.ToValue(blocks), "source", session.Data("kind", session.SourceCompaction, "id", id)),
 	}
 	left := used - plan.Tokens + compact.Tokens(content.JoinText(blocks))
 	_, err = s.cfg.Log.AppendAll([]session.Draft{
-		{Type: session.TypeCompactSummary, Data: session.Data("id", id, "content", content.ToValue([]content.Block{content.Text(summary)}))},
 		message,
 		{Type: session.TypeCompactEnd, Data: end.With("status", jsonvalue.String(session.CompactCompleted)).With("tokens", jsonvalue.Int(max(left, 0)))},
 	})
@@ -210,7 +214,7 @@ func (s *Session) compact(ctx context.Context, c compaction) (done bool, err err
 
 // summarise asks the model. A transcript that is too long is shortened and asked
 // about again, a failure that may heal is repeated like any request.
-func (s *Session) summarise(ctx context.Context, c compaction, info model.Info, plan compact.Plan, room int64) (string, error) {
+func (s *Session) summarise(ctx context.Context, id string, c compaction, info model.Info, plan compact.Plan, room int64) (string, error) {
 	for attempt := 1; ; attempt++ {
 		req := compact.Request(plan, c.instructions, room)
 		req.SessionID, req.Cwd, req.Model = s.header.ID, s.header.Cwd, c.to.model
@@ -223,7 +227,8 @@ func (s *Session) summarise(ctx context.Context, c compaction, info model.Info, 
 		if len(info.Efforts) > 0 {
 			req.ReasoningEffort = info.Efforts[0] // thinking would eat the room of the summary
 		}
-		text, err := s.askForText(ctx, c.to.provider, req)
+		pieces := &summaryPieces{s: s, id: id, attempt: attempt}
+		text, err := s.askForText(ctx, c.to.provider, req, pieces.add)
 		if err == nil || ctx.Err() != nil {
 			return text, err
 		}
@@ -246,9 +251,8 @@ func (s *Session) summarise(ctx context.Context, c compaction, info model.Info, 
 	}
 }
 
-// askForText asks once and gives the text of the answer. Chunks are not logged: what
-// counts of them is in the summary.
-func (s *Session) askForText(ctx context.Context, from model.Provider, req model.Request) (string, error) {
+// askForText asks once and gives the text of the answer, and its pieces to said.
+func (s *Session) askForText(ctx context.Context, from model.Provider, req model.Request, said func(string) error) (string, error) {
 	var acc model.Accumulator
 	for chunk, err := range from.Stream(ctx, req) {
 		if ctx.Err() != nil {
@@ -256,6 +260,9 @@ func (s *Session) askForText(ctx context.Context, from model.Provider, req model
 		}
 		if err == nil {
 			err = acc.Add(chunk)
+		}
+		if err == nil && chunk.Type == model.ChunkTextDelta {
+			err = said(chunk.Text)
 		}
 		if err != nil {
 			return "", err

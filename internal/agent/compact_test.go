@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/agent"
 	"github.com/dsh-acp/dsh-acp/internal/content"
@@ -191,6 +192,87 @@ func TestASummaryIsAskedForAgain(t *testing.T) {
 			t.Error("the wait is not in the log")
 		}
 	})
+}
+
+// A summary is logged while it is written, in pieces that depend on nothing but
+// its text, and what comes of an attempt that fails is told from the next one.
+func TestASummaryIsLoggedWhileItIsWritten(t *testing.T) {
+	gist := strings.Repeat("The gist of it, é. ", 60)
+	for name, size := range map[string]int{"byte by byte": 1, "in words": 7, "at once": len(gist)} {
+		synctest.Test(t, func(t *testing.T) {
+			broken := answer{chunks: []model.Chunk{model.StartChunk(0, model.PartText), model.TextChunk(0, long)}, err: &model.Error{Code: "NETWORK", Message: "gone", Retryable: true}}
+			whole := answer{chunks: []model.Chunk{model.StartChunk(0, model.PartText)}}
+			for rest := []byte(gist); len(rest) > 0; {
+				n := min(size, len(rest))
+				for n < len(rest) && rest[n]&0xC0 == 0x80 {
+					n++
+				}
+				whole.chunks = append(whole.chunks, model.TextChunk(0, string(rest[:n])))
+				rest = rest[n:]
+			}
+			whole.chunks = append(whole.chunks, model.EndChunk(0, model.Text(gist)), model.FinishChunk(model.FinishStop))
+			w := newWorld(t, agent.Config{}, says(long), says("x"), broken, whole)
+			w.prompt(t, "first "+long)
+			w.prompt(t, "second")
+			if err := w.s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			pieces := map[int64]string{}
+			count := 0
+			for _, e := range w.log.Events() {
+				if e.Type != session.TypeCompactChunk {
+					continue
+				}
+				n, _ := e.Data.Get("attempt").Int64()
+				text := e.Data.Get("chunk").GetString("text")
+				if !utf8.ValidString(text) || text == "" || len(text) > 240 {
+					t.Errorf("%s: a piece %q", name, text)
+				}
+				pieces[n] += text
+				count++
+			}
+			// What is left in the end comes with the summary.
+			if !strings.HasPrefix(long, pieces[1]) || len(pieces[1]) < len(long)-240 || !strings.HasPrefix(gist, pieces[2]) || len(pieces[2]) < len(gist)-240 {
+				t.Errorf("%s: %v", name, pieces)
+			}
+			if want := len(pieces[1])/236 + len(pieces[2])/236; count > want {
+				t.Errorf("%s: %d pieces", name, count)
+			}
+		})
+	}
+}
+
+// However many events others append meanwhile, what stands for the conversation
+// names the summary as what it comes from.
+func TestTheSummaryIsNamedAsTheSource(t *testing.T) {
+	w := newWorld(t, agent.Config{}, says(long), says("x"), says("the gist"))
+	w.prompt(t, "first "+long)
+	w.prompt(t, "second")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 5000 {
+			select {
+			case <-stop:
+				return
+			default:
+				if _, err := w.log.Append(session.Draft{Type: "job/end", Data: session.Data("id", "j")}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	}()
+	err := w.s.Compact(t.Context(), "")
+	close(stop)
+	<-done
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced := w.last(session.TypeContextMessage)
+	if len(replaced.SourceEventSeqs) != 1 || w.log.Events()[replaced.SourceEventSeqs[0]].Type != session.TypeCompactSummary {
+		t.Errorf("it comes from %v", replaced.SourceEventSeqs)
+	}
 }
 
 func TestAConversationThatNearsTheLimit(t *testing.T) {

@@ -162,12 +162,17 @@ func (p *Projector) Project(ev Event) []Update {
 		return []Update{SessionInfo{Title: d.GetString("title"), UpdatedAt: ev.Time}}
 	case "compact/start":
 		return p.compactStart(d)
+	case "compact/chunk":
+		return p.compactChunk(d)
 	case "compact/summary":
 		return p.compactSummary(d)
 	case "compact/end":
 		return p.compactEnd(d)
 	case "llm/retry":
-		return p.note(retryNote(d))
+		if ofSummary, _ := d.Get("compaction").Bool(); ofSummary && p.compacting.id != "" {
+			return p.compactNote(retryNote(d))
+		}
+		return p.note("[" + retryNote(d) + "]")
 	case "turn/end":
 		if r := d.Get("reason"); r.GetString("kind") == "rejected" && p.opt.BlockedPrompts {
 			return p.note("[A hook stopped this prompt, and no model has read it: " + r.GetString("reason") + "]")
@@ -254,7 +259,7 @@ func retryNote(d jsonvalue.Value) string {
 	n, _ := d.Get("attempt").Int64()
 	of, _ := d.Get("maxAttempts").Int64()
 	ms, _ := d.Get("delayMs").Int64()
-	return fmt.Sprintf("[Previous model attempt discarded; retrying %d/%d in %dms: %s]", n, of, ms, d.Get("failure").GetString("message"))
+	return fmt.Sprintf("Previous model attempt discarded; retrying %d/%d in %dms: %s", n, of, ms, d.Get("failure").GetString("message"))
 }
 
 func (p *Projector) userMessage(d jsonvalue.Value) []Update {

@@ -91,6 +91,11 @@ func shown(u cards.Update) any {
 	case cards.Plan:
 		return map[string]any{"plan": u.Entries}
 	case cards.Compaction:
+		if u.Summary != nil && len(u.Summary) == 0 {
+			return map[string]any{"cleared": u.ID}
+		} else if u.Summary != nil {
+			return map[string]any{"replaced": u.ID, "summary": content.JoinText(u.Summary)}
+		}
 		return map[string]any{"compaction": u.ID, "status": u.Status, "error": u.Error}
 	case cards.CompactionSummary:
 		return map[string]any{"compaction": u.ID, "summary": u.Block.Value()}

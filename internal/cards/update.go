@@ -117,6 +117,9 @@ type Compaction struct {
 	ID     string
 	Status CompactionStatus
 	Error  string // of a failed one
+	// Summary takes the place of what was shown of the summary; nil leaves it, an
+	// empty list clears it.
+	Summary []content.Block
 }
 
 // CompactionStatus is one of ACP's states of a compaction.

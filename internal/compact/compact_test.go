@@ -106,7 +106,7 @@ func TestThePlanKeepsTheEnd(t *testing.T) {
 	one := newLog(t)
 	one.user("do it")
 	one.calls("bash", "{}", strings.Repeat("out ", 300), 1)
-	if p, ok := Choose(one.Events(), 1<<20, 1<<20); !ok || len(p.Kept) != 0 || len(lastRequest(one.Events(), p)) != 1 {
+	if p, ok := Choose(one.Events(), 1<<20, 1<<20); !ok || len(p.Kept) != 0 || len(Message(one.Events(), p, "S")) != 2 {
 		t.Errorf("of one request and one answer all is replaced: %+v, %v", p, ok)
 	}
 	one.replace(Plan{Replaced: session.Surface(one.Events())}, "S")
@@ -167,6 +167,22 @@ func TestNothingOfTheLastRequestIsLost(t *testing.T) {
 	p, ok := Choose(l.Events(), 20, 100)
 	if blocks := Message(l.Events(), p, "S"); !ok || len(blocks) != 1 || strings.Contains(content.JoinText(blocks), "word for word") {
 		t.Errorf("%v %v", ok, blocks)
+	}
+}
+
+// What a hook has added is not put into the user's mouth, and is not lost.
+func TestWhatHooksAddedIsNotTheUsers(t *testing.T) {
+	l := newLog(t)
+	l.user("do it")
+	l.says("done")
+	l.add(session.TypeSteeringMessage, "turn", 1, "content", texts("run the tests first"), "source", session.Data("kind", "plugin", "plugin", "hooks", "name", "Stop"))
+	l.add(session.TypeSteeringMessage, "turn", 1, "content", texts("and hurry"), "source", session.Data("kind", "user"))
+	l.calls("bash", "{}", strings.Repeat("out ", 300), 1)
+	p, ok := Choose(l.Events(), 1, 1)
+	text := content.JoinText(Message(l.Events(), p, "S"))
+	user, others, ok2 := strings.Cut(text, "not by the user")
+	if !ok || !ok2 || strings.Contains(user, "run the tests") || !strings.Contains(user, "do it") || !strings.Contains(user, "and hurry") || !strings.Contains(others, "run the tests first") {
+		t.Errorf("%s", text)
 	}
 }
 

@@ -24,16 +24,20 @@ func Message(events []session.Event, p Plan, summary string) []content.Block {
 	if s := state(events, p); s != "" {
 		b.WriteString("\n\nWhat the program noted meanwhile:\n" + s)
 	}
-	request := lastRequest(events, p)
+	request, added := lastRequest(events, p)
 	if len(request) > 0 {
 		b.WriteString("\n\nThe user's latest request, word for word; the summary says how far it has got:")
 	}
-	return append([]content.Block{content.Text(b.String())}, request...)
+	blocks := append([]content.Block{content.Text(b.String())}, request...)
+	if len(added) > 0 {
+		blocks = append(append(blocks, content.Text("Added to it since, not by the user but by a program that the user has installed:")), added...)
+	}
+	return blocks
 }
 
 // lastRequest is the newest prompt of the user and what was added to it, as far
-// as that is not kept anyway.
-func lastRequest(events []session.Event, p Plan) (blocks []content.Block) {
+// as that is not kept anyway: by the user, and by hooks.
+func lastRequest(events []session.Event, p Plan) (said, added []content.Block) {
 	at := -1
 	for i, e := range slices.Backward(events) {
 		if e.Type == session.TypeUserMessage {
@@ -42,20 +46,24 @@ func lastRequest(events []session.Event, p Plan) (blocks []content.Block) {
 		}
 	}
 	if at < 0 {
-		return nil
+		return nil, nil
 	}
 	end := p.boundary()
 	for _, e := range events[at:] {
 		if e.Seq >= end || e.Type != session.TypeUserMessage && e.Type != session.TypeSteeringMessage {
 			continue
 		}
+		into := &said
+		if from := e.Data.Get("source").GetString("kind"); from != "user" && from != "" {
+			into = &added
+		}
 		for _, v := range e.Data.Get("content").Elements() {
 			if block, err := content.FromValue(v); err == nil {
-				blocks = append(blocks, block)
+				*into = append(*into, block)
 			}
 		}
 	}
-	return blocks
+	return said, added
 }
 
 // works says which argument of a tool is the file that it works on, and whether

@@ -43,8 +43,13 @@ func TestCompactionIsShownLiveAndOnLoadAlike(t *testing.T) {
 		t.Error(stop)
 	}
 	live := c.compactionUpdates(id)
-	if len(live) != 3 || !strings.Contains(live[0], `"in_progress"`) || !strings.Contains(live[1], "/say a long answer") || !strings.Contains(live[2], `"completed"`) {
+	if n := len(live); n < 4 || !strings.Contains(live[0], `"in_progress"`) || !strings.Contains(live[1], "/say a long answer") || !strings.Contains(live[n-1], `"completed"`) {
 		t.Fatalf("%q", live)
+	}
+	for _, u := range live[1 : len(live)-1] {
+		if !strings.Contains(u, `"compaction_summary_chunk"`) {
+			t.Errorf("in the middle of the summary: %s", u)
+		}
 	}
 	if said := c.message(id); strings.Contains(said, "ummar") {
 		t.Errorf("an editor that knows compactions is told twice: %q", said)

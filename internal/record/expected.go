@@ -54,6 +54,10 @@ func pieceOf(f jsonvalue.Value) (path []string, stream string) {
 		if u.Get("content").GetString("type") == "text" {
 			return []string{"params", "update", "content", "text"}, kind + u.GetString("messageId")
 		}
+	case "compaction_summary_chunk":
+		if u.Get("content").GetString("type") == "text" {
+			return []string{"params", "update", "content", "text"}, kind + u.GetString("compactionId")
+		}
 	case "tool_call_update":
 		if o := u.Get("_meta").Get("terminal_output"); !o.Get("data").IsUndefined() {
 			return []string{"params", "update", "_meta", "terminal_output", "data"}, kind + u.GetString("toolCallId")

@@ -184,20 +184,24 @@ func (sc *scenario) scrub(s string) string {
 func (sc *scenario) logText(log *session.Recording) []byte {
 	type block struct {
 		turn, step, index int64
-		kind              string
+		kind, compaction  string
 	}
 	streams := map[block]*stream{}
 	of := func(e session.Event) *stream {
 		c := e.Data.Get("chunk")
 		index, _ := c.Get("index").Int64()
-		key := block{e.Turn(), e.Step(), index, c.GetString("type")}
+		key := block{e.Turn(), e.Step(), index, c.GetString("type"), ""}
+		if e.Type == session.TypeCompactChunk {
+			attempt, _ := e.Data.Get("attempt").Int64()
+			key = block{step: attempt, compaction: e.Data.GetString("id")}
+		}
 		if streams[key] == nil {
 			streams[key] = &stream{}
 		}
 		return streams[key]
 	}
 	pieces := func(e session.Event) (key string, ok bool) {
-		if e.Type != session.TypeAssistantChunk {
+		if e.Type != session.TypeAssistantChunk && e.Type != session.TypeCompactChunk {
 			return "", false
 		}
 		switch e.Data.Get("chunk").GetString("type") {

@@ -205,6 +205,13 @@ func TestTheModelsPart(t *testing.T) {
 			event("compact/start", "id", "k", "trigger", "manual"), event("llm/retry", "compaction", true, "delayMs", 7, "failure", failed("NETWORK")),
 			event("compact/end", "id", "k", "status", "failed", "error", failed("QUOTA")), event("compact/start", "id", "l", "trigger", "manual"), event("compact/end", "id", "l", "status", "cancelled"),
 		}, []string{"throw NETWORK again 7", "throw QUOTA", "hang"}},
+		{"a summary in pieces that fails", []session.Event{
+			event("compact/start", "id", "k", "trigger", "manual"),
+			event("compact/chunk", "id", "k", "attempt", 1, "chunk", session.Data("type", "text-delta", "text", "A")), event("llm/retry", "compaction", true, "delayMs", 7, "failure", failed("NETWORK")),
+			event("compact/chunk", "id", "k", "attempt", 2, "chunk", session.Data("type", "text-delta", "text", "B")), event("compact/end", "id", "k", "status", "cancelled"),
+			event("compact/start", "id", "l", "trigger", "manual"), event("compact/chunk", "id", "l", "attempt", 1, "chunk", session.Data("type", "text-delta", "text", "C")),
+			event("compact/summary", "id", "l", "content", []any{session.Data("type", "text", "text", "CD")}), event("compact/end", "id", "l", "status", "completed"),
+		}, []string{"throw A NETWORK again 7", "hang B", "chunks CD"}},
 		{"killed", []session.Event{event("step/start"), chunk("a")}, []string{"hang a"}},
 	} {
 		var got []string

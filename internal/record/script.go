@@ -17,6 +17,7 @@ type script struct {
 	asking  bool
 	trigger string // of the compaction under way
 	again   bool   // the request is repeated after a compaction
+	summary string // what came of a summary so far
 }
 
 func scriptOf(events []session.Event) *script {
@@ -48,13 +49,16 @@ func (s *script) take(e session.Event) {
 		wait := member("waitMs", e.Data.Get("delayMs"))
 		chunks := s.chunks
 		if again {
-			chunks = nil
+			chunks = s.partOfSummary()
 		}
 		s.add("throw", chunks, append(failure(e.Data.Get("failure")), member("retryable", jsonvalue.Bool(true)), wait)...)
 		if !again {
 			s.begin()
 		}
+	case session.TypeCompactChunk:
+		s.summary += e.Data.Get("chunk").GetString("text")
 	case session.TypeCompactStart:
+		s.summary = ""
 		s.trigger = e.Data.GetString("trigger")
 		if s.trigger == "manual" {
 			return
@@ -104,16 +108,26 @@ func (s *script) compactEnd(d jsonvalue.Value) {
 			s.odd = append(s.odd, "a summary was thrown away, and is not in the log")
 			return
 		}
-		s.add("throw", nil, failure(d.Get("error"))...)
+		s.add("throw", s.partOfSummary(), failure(d.Get("error"))...)
 		if s.trigger == "auto" {
 			s.odd = append(s.odd, "a summary failed that had been asked for in good time; played again, the turn fails with it")
 		}
 	case session.CompactCancelled:
-		s.add("hang", []jsonvalue.Value{})
+		s.add("hang", s.partOfSummary())
 	default:
 		return
 	}
 	s.asking = asking
+}
+
+// partOfSummary is what came of a summary that was not finished.
+func (s *script) partOfSummary() []jsonvalue.Value {
+	text := s.summary
+	s.summary = ""
+	if text == "" {
+		return []jsonvalue.Value{}
+	}
+	return []jsonvalue.Value{model.StartChunk(0, model.PartText).Value(), model.TextChunk(0, text).Value()}
 }
 
 func (s *script) begin() { s.asking, s.chunks = true, nil }

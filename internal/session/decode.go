@@ -306,7 +306,7 @@ var knownTypes = func() map[string]string {
 		TypeAssistantMessage, TypeToolCall, TypeToolResult, TypeCodeDispatch, TypeTodoWrite, TypeTitle,
 		TypeApprovalAsked, TypeApprovalDecided, TypeApprovalPolicy, TypeSandboxMode, TypePermissionPreset,
 		TypePlanMode, TypeHookInvoked, TypeHookResult, TypeFSObserved, TypeRetry, TypeCompactStart,
-		TypeCompactSummary, TypeCompactEnd,
+		TypeCompactChunk, TypeCompactSummary, TypeCompactEnd,
 	} {
 		m[t] = t
 	}

@@ -40,6 +40,7 @@ const (
 	TypeFSObserved       = "fs/observed"
 	TypeRetry            = "llm/retry"
 	TypeCompactStart     = "compact/start"   // id, trigger, start, end, …
+	TypeCompactChunk     = "compact/chunk"   // id, attempt, chunk {type, text}: a piece of a summary that is being written
 	TypeCompactSummary   = "compact/summary" // id, content
 	TypeCompactEnd       = "compact/end"     // id, status, error?
 )

@@ -96,7 +96,7 @@ func (l *Log) settle(appended []Event) {
 
 func settles(e Event) bool { return e.Type == TypeAssistantMessage || e.Type == TypeTurnEnd }
 
-func isChunk(e Event) bool { return e.Type == TypeAssistantChunk }
+func isChunk(e Event) bool { return e.Type == TypeAssistantChunk || e.Type == TypeCompactChunk }
 
 // drop drops the settled chunks if there are at least so many. Older snapshots
 // share the events' memory, so the rest is copied.
