@@ -449,3 +449,21 @@ func (h *countingHost) Submit(_ context.Context, c Call, _ func(Reply)) {
 		h.reached()
 	}
 }
+
+// TestLongValues hands over more than a frame holds, all of it in the value's
+// last part: a call is rejected and can be caught, a result is too much output.
+func TestLongValues(t *testing.T) {
+	if slow {
+		t.Skip("the race detector makes long values too long")
+	}
+	each(t, func(t *testing.T, r *Runner) {
+		long := fmt.Sprintf("'x'.repeat(%d)", maxFrame+2<<20)
+		out, h := runSource(t, r, "return await tools.noop({a: "+long+"}).catch(e => e.message)", Limits{})
+		if !out.OK || out.Value.String() != fmt.Sprintf(`"binding arguments exceed %d bytes"`, maxFrame) || len(h.calls) != 0 {
+			t.Errorf("%+v %.100s", out.Failure, out.Value)
+		}
+		if out, _ = runSource(t, r, "return "+long, Limits{}); out.Failure == nil || out.Failure.Kind != KindOutputLimit {
+			t.Errorf("%+v %.100s", out.Failure, out.Value)
+		}
+	})
+}

@@ -42,23 +42,26 @@ func (c *console) print(text string) {
 	c.emit(text)
 }
 
-// install makes the console object: the five methods, and those others that
-// models use out of habit.
+// install makes the console object: the five methods (C7.2), and, not to be
+// enumerated, those others that models use out of habit.
 func (c *console) install(e *Engine) {
 	c.e = e
 	c.object = e.vm.NewObject()
+	enumerable := goja.FLAG_TRUE
 	method := func(name string, f func(args []goja.Value)) {
 		fn := e.vm.ToValue(func(call goja.FunctionCall) goja.Value {
 			f(call.Arguments)
 			return goja.Undefined()
 		}).(*goja.Object)
 		_ = fn.DefineDataProperty("name", e.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-		_ = c.object.Set(name, fn)
+		_ = c.object.DefineDataProperty(name, fn, goja.FLAG_TRUE, goja.FLAG_TRUE, enumerable)
 	}
 	log := func(args []goja.Value) { c.print(c.format(args)) }
-	for _, name := range []string{"log", "info", "warn", "error", "debug", "table"} {
+	for _, name := range []string{"log", "info", "warn", "error", "debug"} {
 		method(name, log)
 	}
+	enumerable = goja.FLAG_FALSE
+	method("table", log)
 	method("dir", func(args []goja.Value) { log(args[:min(len(args), 1)]) })
 	method("trace", func(args []goja.Value) {
 		text := strings.TrimSpace("Trace: " + c.format(args))

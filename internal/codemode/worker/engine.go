@@ -225,7 +225,7 @@ func (e *Engine) settle(promise *goja.Promise) *wire.Done {
 	}
 	// Getters and proxies of the result run program code once more.
 	w := writer{e: e, limit: e.run.MaxOutput}
-	err := e.vm.Try(func() { w.value(result, 0) })
+	err := e.vm.Try(func() { w.whole(result) })
 	switch {
 	case e.interrupted.Load() != nil:
 		return e.stopped(e.interrupted.Load(), nil)

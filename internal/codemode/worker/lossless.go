@@ -73,6 +73,16 @@ func (w *writer) describe(root string) string {
 	return root + " at " + w.where + " " + w.lossy
 }
 
+// whole writes a whole value. It is false when the value cannot cross, or is
+// longer than the limit.
+func (w *writer) whole(v goja.Value) bool {
+	ok := w.value(v, 0)
+	if ok && uint64(len(w.out)) > w.limit { // the last part of it was
+		w.tooLong = true
+	}
+	return ok && !w.tooLong
+}
+
 func (w *writer) value(v goja.Value, depth int) bool {
 	if uint64(len(w.out)) > w.limit {
 		w.tooLong = true

@@ -50,7 +50,7 @@ func (t *toolset) call(tool int, call goja.FunctionCall) goja.Value {
 	promise, resolve, reject := t.e.vm.NewPromise()
 	c := &toolCall{tool: tool, resolve: resolve, reject: reject, stack: t.e.programStack(8)}
 	w := writer{e: t.e, limit: t.e.run.MaxFrame}
-	w.value(call.Argument(0), 0)
+	w.whole(call.Argument(0))
 	if w.lossy != "" || w.tooLong {
 		message, detail := "binding arguments must be lossless JSON", w.describe("the argument")
 		if w.tooLong {
