@@ -182,7 +182,7 @@ func TestQuestionsPutTogetherDecideAsOneByOne(t *testing.T) {
 		}
 		scope := reg.Global().Child("session")
 		cfg := &config.Config{Permissions: config.Permissions{Preset: "workspace-write", Rules: []config.Rule{{Tool: "bash", Decision: "ask"}, {Tool: "look", Decision: "allow"}}}}
-		pol, err := installPolicy(cfg, pipe, scope, nil, policy.NewGrants())
+		pol, err := installPolicy(cfg, pipe, scope, nil, policy.NewGrants(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

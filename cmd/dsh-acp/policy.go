@@ -19,8 +19,9 @@ type sessionPolicy struct {
 
 // installPolicy puts the configured presets and rules before the calls that a
 // session's scope sees. grants is what was answered for longer than once: a
-// session that another one starts gets that one's.
-func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope, describe func(string) (policy.Tool, bool), grants *policy.Grants) (sessionPolicy, error) {
+// session that another one starts gets that one's. vain says of which calls nobody
+// need be asked.
+func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.Scope, describe func(string) (policy.Tool, bool), grants *policy.Grants, vain func(policy.Call) string) (sessionPolicy, error) {
 	preset, err := policy.ParsePreset(cfg.Permissions.Preset)
 	if err != nil {
 		return sessionPolicy{}, err
@@ -31,7 +32,7 @@ func installPolicy(cfg *config.Config, pipe *pipeline.Pipeline, scope *registry.
 	}
 	p, err := policy.New(policy.Config{
 		Preset: preset, Rules: policyRules(cfg.Permissions.Rules), Restrictions: policyRules(cfg.Permissions.Restrictions), Home: home, Describe: describe,
-		Approver: pipe, Grants: grants,
+		Approver: pipe, Grants: grants, Vain: vain,
 	})
 	if err != nil {
 		return sessionPolicy{}, err

@@ -210,7 +210,7 @@ func (s *shellRun) run(ctx context.Context) (*registry.Result, runner.Outcome, e
 	servers := s.app.commandMCP(s.app.cfg, s.id, s.cwd, s.scope)
 	defer servers.Close()
 	var err error
-	if s.policy, err = installPolicy(s.app.cfg, s.app.pipeline, s.scope, describeRemote(servers), nil); err != nil {
+	if s.policy, err = installPolicy(s.app.cfg, s.app.pipeline, s.scope, describeRemote(servers), nil, s.app.vain); err != nil {
 		return nil, out, err
 	}
 	s.app.confineSession(s.app.cfg, s.id, s.scope, s.policy, s.cwd, nil)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/dsh-acp/dsh-acp/internal/policy"
 	"github.com/dsh-acp/dsh-acp/internal/registry"
 	"github.com/dsh-acp/dsh-acp/internal/tools/web"
 )
@@ -28,6 +29,15 @@ func (a *app) registerWeb(global *registry.Scope) error {
 func (a *app) mayFollow(exec *registry.Execution, to string) bool {
 	s := a.sessionOf(exec)
 	return s == nil || s.policy.MayFollow(exec, to) // no session, no policy
+}
+
+// vain says why a call would fail whatever a person answers: what web_fetch never
+// reaches need not be asked about.
+func (a *app) vain(c policy.Call) string {
+	if c.Tool != web.FetchName {
+		return ""
+	}
+	return a.web.Refusal(c.Arguments.GetString("url"))
 }
 
 // searcher is the configured search service; nil when there is none.

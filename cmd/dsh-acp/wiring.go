@@ -160,7 +160,7 @@ func (a *app) startSession(log *session.Log, p acp.SessionParams) (*agent.Sessio
 	}
 	scope := a.registry.Global().Child(log.Header().ID)
 	servers := a.prepareMCP(cfg, log, scope, p)
-	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers), a.grantsOf(cfg, log))
+	pol, err := installPolicy(cfg, a.pipeline, scope, describeRemote(servers), a.grantsOf(cfg, log), a.vain)
 	if err == nil {
 		a.confineSession(cfg, log.Header().ID, scope, pol, p.Cwd, p.AdditionalDirectories)
 		err = a.installWorkspace(cfg, log, scope, p.AdditionalDirectories)

@@ -67,6 +67,27 @@ func TestThisMachineIsNotFetched(t *testing.T) {
 	}
 }
 
+// Nobody is asked about a URL that is not fetched anyway.
+func TestNobodyIsAskedAboutWhatIsNotFetched(t *testing.T) {
+	host := site(t)
+	c := start(t, setup{config: "model: {provider: local}\n"})
+	c.permit = func(json.RawMessage) string { t.Error("asked"); return "allow_once" }
+	s := c.open(nil)
+	for url, want := range map[string]string{
+		"http://" + host + "/page":     "is a private or local address",
+		"http://localhost:1/":          "is a private or local address",
+		"file:///etc/passwd":           "unsupported URL scheme",
+		"https://u:p@docs.example.com": "credentials in URLs are not allowed",
+		"":                             "url must be a non-empty string",
+	} {
+		c.prompt(s, fetchOf(url))
+		calls := c.calls(s)
+		if last := calls[len(calls)-1]; last.Status != "failed" || !strings.Contains(string(last.Content), want) {
+			t.Errorf("%s: %+v", url, last)
+		}
+	}
+}
+
 func TestRulesForHosts(t *testing.T) {
 	host := site(t)
 	c := start(t, setup{config: "model: {provider: local}\nweb: {allow_private: [\"" + host + "\"]}\npermissions:\n  rules:\n" +

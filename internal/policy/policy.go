@@ -69,6 +69,10 @@ type Config struct {
 	Confined func() bool
 	// Approver asks about escalations; nil refuses them.
 	Approver pipeline.Approver
+	// Vain says why a call would fail whatever a person answers, so that nobody is
+	// asked about it; "" when it may succeed. nil means that any may. It must be
+	// quick, and reach nothing outside of the program.
+	Vain func(Call) string
 }
 
 // Policy decides about calls. It is safe for concurrent use.
@@ -77,6 +81,7 @@ type Policy struct {
 	planning     atomic.Bool
 	confined     func() bool
 	approver     pipeline.Approver
+	vain         func(Call) string
 	escalated    escalations
 	judged       sync.Map // registry.Token → what a call was judged as
 	rules        []compiled
@@ -98,7 +103,7 @@ func (p *Policy) tool(name string) Tool {
 // New compiles the rules. A pattern that cannot be read is an error that names
 // the rule's place.
 func New(c Config) (*Policy, error) {
-	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver, describe: c.Describe}
+	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver, describe: c.Describe, vain: c.Vain}
 	if p.tools == nil {
 		p.tools = FirstParty()
 	}
@@ -256,6 +261,16 @@ func (p *Policy) decide(c Call, granted func(key string) bool) pipeline.Decision
 }
 
 func (p *Policy) decideAbout(s subject, c Call, granted func(key string) bool) pipeline.Decision {
+	d := p.decideIn(s, c, granted)
+	if d.IsAsk() && p.vain != nil {
+		if why := p.vain(c); why != "" {
+			return pipeline.Deny(why)
+		}
+	}
+	return d
+}
+
+func (p *Policy) decideIn(s subject, c Call, granted func(key string) bool) pipeline.Decision {
 	tool := p.tool(c.Tool)
 	if s.elsewhere != "" {
 		granted = func(string) bool { return false }

@@ -40,11 +40,10 @@ func init() {
 	if v, ok := syscall.Getenv(EnvName); !ok || v != EnvValue || !called(Argument) {
 		return
 	}
-	var fd int
-	number, ok := syscall.Getenv(EnvPlan)
-	if line, waiting := syscall.Getenv(EnvWait); waiting {
+	fd, ok := 0, false
+	if line, waits := syscall.Getenv(EnvWait); waits {
 		fd, ok = wait(line)
-	} else {
+	} else if number, given := syscall.Getenv(EnvPlan); given {
 		fd, ok = decimal([]byte(number))
 	}
 	if !ok {

@@ -86,6 +86,18 @@ func (a Allow) address(ip netip.Addr, port string) bool {
 	return false
 }
 
+// loopback says whether any address of this machine itself may be reached at a
+// port, which is what the name localhost may lead to.
+func (a Allow) loopback(port string) bool {
+	own := netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
+	for _, p := range a.prefixes {
+		if (p.port == "" || p.port == port) && (p.prefix.Overlaps(own) || p.prefix.Contains(netip.IPv6Loopback())) {
+			return true
+		}
+	}
+	return false
+}
+
 // refusedNetworks are those that are no public internet. Mapped forms of IPv4
 // addresses are unwrapped before.
 var refusedNetworks = sync.OnceValue(func() []netip.Prefix {

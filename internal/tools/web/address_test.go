@@ -31,6 +31,12 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 		"xn--bcher-kva.local": {"127.0.0.1"},
 	}}
 	w := newWorld(t, web.Options{Resolver: resolver})
+	lookedUp := func() (n int) {
+		for _, k := range resolver.asked {
+			n += k
+		}
+		return n
+	}
 	private := "is a private or local address"
 	for _, tt := range []struct{ url, want string }{
 		{"http://127.0.0.1:PORT/", private},
@@ -99,7 +105,17 @@ func TestPrivateAddressesAreNotReached(t *testing.T) {
 		{"http://nowhere.example/", "web fetch failed: the host nowhere.example is not known"},
 		{"http://example.com/" + strings.Repeat("x", 2048), "invalid URL: it has 2067 characters"},
 	} {
+		// What is known without looking a name up is said before anybody is asked, in
+		// the same words.
+		asked := lookedUp()
+		why := w.web.Refusal(strings.ReplaceAll(tt.url, "PORT", port))
+		if lookedUp() != asked || why != "" && !strings.Contains(why, tt.want) {
+			t.Errorf("%s: refused with %q", tt.url, why)
+		}
 		r := w.fetch(t, strings.ReplaceAll(tt.url, "PORT", port))
+		if foreseen := why != ""; foreseen == (lookedUp() > asked) && !strings.Contains(strings.ToLower(tt.url), "ocal") && !strings.HasSuffix(tt.want, "is not known") {
+			t.Errorf("%s: foreseen %v, looked up %v", tt.url, foreseen, lookedUp() > asked)
+		}
 		if !r.IsError() || !strings.Contains(r.Text(), tt.want) {
 			t.Errorf("%s: %s", tt.url, r.Text())
 		}
@@ -214,5 +230,30 @@ func TestProxy(t *testing.T) {
 	}
 	if len(asked) != 2 {
 		t.Errorf("the proxy was asked for %q", asked)
+	}
+}
+
+// The user's list counts for what is known beforehand, too.
+func TestRefusalHeedsWhatIsAllowed(t *testing.T) {
+	for _, c := range []struct {
+		allowed, url string
+		refused      bool
+	}{
+		{"10.0.0.0/8", "http://10.1.2.3/", false},
+		{"10.1.2.3:80", "http://10.1.2.3/", false},
+		{"10.1.2.3:80", "http://10.1.2.3:81/", true},
+		{"localhost:3000", "http://localhost:3000/", false},
+		{"localhost:3000", "http://localhost:3001/", true},
+		{"127.0.0.1", "http://localhost:3000/", false},
+		{"127.0.0.0/8", "http://app.localhost/", false},
+		{"::1", "http://LOCALHOST/", false},
+		{"10.0.0.0/8", "http://localhost/", true},
+		{"10.0.0.0/8", "http://wiki.corp/", false},
+		{"10.0.0.0/8", "https://example.com/", false},
+	} {
+		w := newWorld(t, web.Options{Allow: allow(t, c.allowed)})
+		if why := w.web.Refusal(c.url); (why != "") != c.refused {
+			t.Errorf("%s with %s allowed: %q", c.url, c.allowed, why)
+		}
 	}
 }

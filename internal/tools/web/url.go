@@ -35,6 +35,26 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
+// Refusal says why web_fetch would not fetch a URL, in the words with which it would
+// fail; "" when it may. It looks no name up: that would carry the name out of the
+// machine.
+func (w *Web) Refusal(raw string) string {
+	u, err := parseURL(raw)
+	if err != nil {
+		return err.Error()
+	}
+	host, port := u.Hostname(), portOf(u)
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case w.opt.Allow.named(host, port):
+	case err == nil && !w.opt.Allow.address(ip.Unmap(), port) && !public(ip):
+		return failed(&privateError{host: host, ip: ip.Unmap()}).Error()
+	case err != nil && (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !w.opt.Allow.loopback(port):
+		return failed(&privateError{host: host}).Error()
+	}
+	return ""
+}
+
 // tidy checks a URL and normalises its host.
 func tidy(u *url.URL) error {
 	u.Scheme = strings.ToLower(u.Scheme)
