@@ -60,7 +60,7 @@ func (t *Tools) doGlob(ctx context.Context, args jsonvalue.Value, run registry.R
 	if p.file != "" {
 		return jsonvalue.Value{}, fail(CodeFailed, "cannot search %q: not a folder", p.shown)
 	}
-	match, err := compilePath(filepath.ToSlash(pattern), filepath.ToSlash(p.shown))
+	match, err := compilePath("pattern", filepath.ToSlash(pattern), filepath.ToSlash(p.shown))
 	if err != nil {
 		return jsonvalue.Value{}, err
 	}

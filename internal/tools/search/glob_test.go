@@ -80,6 +80,7 @@ func TestGlob(t *testing.T) {
 func TestGlobErrors(t *testing.T) {
 	f := setup(t)
 	f.put("f", "x")
+	f.put("d/g", "x")
 	for _, test := range []struct {
 		args args
 		want string
@@ -89,12 +90,37 @@ func TestGlobErrors(t *testing.T) {
 		{args{"pattern": "*", "path": "nowhere"}, `cannot search "` + f.path("nowhere") + `": not found`},
 		{args{"pattern": "*", "path": "f"}, `cannot search "` + f.path("f") + `": not a folder`},
 		{args{"pattern": "[a"}, `invalid glob pattern "[a": a bracket, brace or backslash is not closed`},
+		{args{"pattern": "../*"}, `the pattern "../*" leads out of the searched folder, and only what is in that is found: give path "` + filepath.Dir(f.dir) + `" and pattern "*"`},
+		{args{"pattern": "./../lib/**/*.go"}, `the pattern "./../lib/**/*.go" leads out of the searched folder, and only what is in that is found: give path "` + filepath.Join(filepath.Dir(f.dir), "lib") + `" and pattern "**/*.go"`},
+		{args{"pattern": "../", "path": "d"}, `the pattern "../" leads out of the searched folder, and only what is in that is found: give path "` + f.dir + `" and pattern "**"`},
+		{args{"pattern": f.dir + "/d/../*"}, `the pattern "` + f.dir + `/d/../*" leads out of the searched folder, and only what is in that is found: give path "` + f.dir + `" and pattern "*"`},
+		{args{"pattern": filepath.Dir(f.dir) + "/*.go"}, `the pattern "` + filepath.Dir(f.dir) + `/*.go" leads out of the searched folder, and only what is in that is found: give path "` + filepath.Dir(f.dir) + `" and pattern "*.go"`},
+		{args{"pattern": "**/../x"}, `the pattern "**/../x" has ".." in it, which the path of no file has that is found: give the folder as path, and a pattern without ".."`},
+		{args{"pattern": "{../a,b}"}, `the pattern "{../a,b}" has ".." in it, which the path of no file has that is found: give the folder as path, and a pattern without ".."`},
+		{args{"pattern": "~/x/*"}, `the pattern "~/x/*" begins with ~, which is not expanded: give the folder as path, absolute, and what follows it as pattern`},
 		{args{"pattern": "{a"}, `invalid glob pattern "{a": a bracket, brace or backslash is not closed`},
 	} {
 		if r := f.do("glob", test.args); r.text != "Error: "+test.want {
 			t.Errorf("%v: %s", test.args, r.text)
 		} else if r.card != nil {
 			t.Errorf("%v: a failed call has a card", test.args)
+		}
+	}
+}
+
+// Dots that lead nowhere else, and a slash that ties a pattern to the folder, find
+// what they found.
+func TestPatternsThatStayInside(t *testing.T) {
+	f := setup(t)
+	f.put("usr/a.go", "x")
+	f.put("a..b/c.go", "x")
+	f.put("...", "x")
+	for pattern, want := range map[string]string{
+		"/usr/*.go": "usr/a.go", "./usr/*.go": "usr/a.go", f.dir + "/usr/*": "usr/a.go", "a..b/*": "a..b/c.go", "..*": "...",
+		"/tmp-is-not-here/*": "No files found", "/*/a.go": "usr/a.go",
+	} {
+		if r := f.do("glob", args{"pattern": pattern}); r.text != want {
+			t.Errorf("%s: %s", pattern, r.text)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (t *Tools) doGrep(ctx context.Context, args jsonvalue.Value, run registry.R
 	if p.file == "" {
 		w := walk{root: p.root, hidden: flag(args, "hidden"), ignored: flag(args, "no_ignore"), skips: missing}
 		if g.include != "" {
-			match, err := compilePath(filepath.ToSlash(g.include), filepath.ToSlash(p.shown))
+			match, err := compilePath("include", filepath.ToSlash(g.include), filepath.ToSlash(p.shown))
 			if err != nil {
 				return jsonvalue.Value{}, err
 			}

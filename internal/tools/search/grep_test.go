@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -241,5 +242,15 @@ func TestCancel(t *testing.T) {
 		if took > limit {
 			t.Errorf("%v: ended %v after it was cancelled", a, took)
 		}
+	}
+}
+
+// A file filter that leads out of the searched folder is said to, with the way out.
+func TestIncludeThatLeavesTheFolder(t *testing.T) {
+	f := setup(t)
+	f.put("a.go", "x")
+	want := `Error: the include "../*.go" leads out of the searched folder, and only what is in that is found: give path "` + filepath.Dir(f.dir) + `" and include "*.go"`
+	if r := f.do("grep", args{"pattern": "x", "include": "../*.go"}); r.text != want {
+		t.Error(r.text)
 	}
 }
