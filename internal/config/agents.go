@@ -59,7 +59,7 @@ func toolPatterns() *key {
 	return &key{
 		name: "tools", typ: "list of text", initial: "all but those that speak with the user",
 		doc: "The tools that subagents have, by name or by a pattern with `*` and `?`, such as [read, glob, grep, \"mcp__docs__*\"].",
-		read: func(_ *reader, n *node) (change, error) {
+		read: func(r *reader, n *node) (change, error) {
 			list := []string{}
 			err := readList(n, "names of tools", func(item *node) error {
 				v, err := parseText(item)
@@ -71,6 +71,9 @@ func toolPatterns() *key {
 				}
 				if _, err := glob.Match(v, ""); err != nil {
 					return fmt.Errorf("%q is no pattern: check its [ ]", v)
+				}
+				if odd := noTool(v, "subagents do not get one by it"); odd != "" {
+					r.warn(item.line, "agents.tools", odd)
 				}
 				list = append(list, v)
 				return nil

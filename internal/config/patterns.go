@@ -64,11 +64,17 @@ func checkWords(match string) error {
 
 // unknownTool says what is odd about a rule's tool; "" when nothing is.
 func unknownTool(tool string) string {
-	if strings.ContainsAny(tool, "*?") || strings.HasPrefix(tool, "mcp__") || slices.Contains(ToolNames, tool) {
+	return noTool(tool, "the rule has no effect on it")
+}
+
+// noTool says that no tool of the program has a name, and what follows; "" when one
+// has it, or one of somebody else may.
+func noTool(tool, effect string) string {
+	if strings.ContainsAny(tool, "*?[") || strings.HasPrefix(tool, "mcp__") || slices.Contains(ToolNames, tool) {
 		return ""
 	}
 	if best, ok := nearest(strings.ToLower(tool), ToolNames); ok {
 		return fmt.Sprintf("no tool is called %q; did you mean %q?", tool, best)
 	}
-	return fmt.Sprintf("no tool of this program is called %q, so the rule has no effect on it; its tools are %s", tool, strings.Join(ToolNames, ", "))
+	return fmt.Sprintf("no tool of this program is called %q, so %s; its tools are %s", tool, effect, strings.Join(ToolNames, ", "))
 }

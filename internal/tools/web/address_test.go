@@ -240,8 +240,8 @@ func TestRefusalHeedsWhatIsAllowed(t *testing.T) {
 		refused      bool
 	}{
 		{"10.0.0.0/8", "http://10.1.2.3/", false},
-		{"192.168.1.1:80", "http://192.168.1.1/", false},
-		{"192.168.1.1:80", "http://192.168.1.1:81/", true},
+		{"169.254.7.7:80", "http://169.254.7.7/", false},
+		{"169.254.7.7:80", "http://169.254.7.7:81/", true},
 		{"localhost:3000", "http://localhost:3000/", false},
 		{"localhost:3000", "http://localhost:3001/", true},
 		{"127.0.0.1", "http://localhost:3000/", false},
