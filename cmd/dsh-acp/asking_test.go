@@ -271,7 +271,7 @@ func TestQuestionsPutTogetherDecideAsOneByOne(t *testing.T) {
 		}()
 		select {
 		case err = <-done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("the turn waits for ever")
 		}
 		d.mu.Lock()

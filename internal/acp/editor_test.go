@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
@@ -32,7 +33,7 @@ func (c *fakeClient) got() string {
 // waitFor waits until the client has got n lines with that text.
 func (c *fakeClient) waitFor(t *testing.T, text string, n int) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for strings.Count(c.got(), text) != n {
 		if time.Now().After(deadline) {
 			t.Fatalf("not %d times %s in:\n%s", n, text, c.got())
@@ -116,6 +117,10 @@ func errText(err error) string {
 // A client that never answers is asked twice, then not again; each question is
 // withdrawn.
 func TestEditorThatNeverAnswers(t *testing.T) {
+	synctest.Test(t, neverAnswers)
+}
+
+func neverAnswers(t *testing.T) {
 	f, client := serveFiles(t, 300*time.Millisecond)
 	if _, err := f.ReadTextFile(t.Context(), "/a"); errText(err) != "it did not answer within 300ms" || !f.Reads() {
 		t.Errorf("%v, asked again: %v", err, f.Reads())
@@ -142,8 +147,13 @@ func TestEditorThatDoesNotKnowTheMethod(t *testing.T) {
 }
 
 func TestCancelledFileRequest(t *testing.T) {
+	synctest.Test(t, cancelledFileRequest)
+}
+
+func cancelledFileRequest(t *testing.T) {
 	f, client := serveFiles(t, time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
+	// The request waits for its answer then.
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := f.ReadTextFile(ctx, "/a"); err != context.Canceled { //nolint:errorlint // the cause itself
 		t.Error(err)

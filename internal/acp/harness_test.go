@@ -142,6 +142,7 @@ func newHarness(t testing.TB, caps string) *harness {
 		Name: "test", Version: "1", Backend: h.backend, Wire: wire.Options{},
 		Logger: slog.New(slog.NewTextHandler(h.logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+	srv.listWait = patience
 	h.server = srv
 	served := make(chan struct{})
 	go func() {
@@ -151,7 +152,9 @@ func newHarness(t testing.TB, caps string) *harness {
 		}
 		_ = outW.Close()
 	}()
+	read := make(chan struct{})
 	go func() {
+		defer close(read)
 		r := bufio.NewReader(outR)
 		for {
 			line, err := r.ReadBytes('\n')
@@ -171,6 +174,7 @@ func newHarness(t testing.TB, caps string) *harness {
 	t.Cleanup(func() {
 		_ = inW.Close()
 		<-served
+		<-read
 	})
 	if f := h.call(protocol.MethodInitialize, `{"protocolVersion":1,"clientCapabilities":`+caps+`}`); f["error"] != nil {
 		t.Fatalf("initialize: %s", f["error"])
@@ -229,11 +233,15 @@ func (h *harness) reply(id string) map[string]json.RawMessage {
 	return got
 }
 
-// wait waits until something is true of the frames.
+// patience bounds every wait for something that has to come: it is there for
+// what hangs, and generous because machines that test are busy.
+const patience = time.Minute
+
+// wait waits until something is true of the frames; until waits for other things.
 func (h *harness) wait(what string, pred func() bool) {
 	h.t.Helper()
-	end := time.Now().Add(10 * time.Second)
-	timer := time.AfterFunc(10*time.Second, h.cond.Broadcast)
+	end := time.Now().Add(patience)
+	timer := time.AfterFunc(patience, h.cond.Broadcast)
 	defer timer.Stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()

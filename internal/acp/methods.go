@@ -94,7 +94,7 @@ func (s *Server) capabilities() protocol.ClientCapabilities {
 // The answer leaves before the session's first live update.
 func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, answer func(protocol.SessionState) any) error {
 	id := l.agent.SessionID()
-	wait, cancel := context.WithTimeout(ctx, catalogueWait)
+	wait, cancel := context.WithTimeout(ctx, s.listWait)
 	complete := l.agent.Catalogue().Fetch(wait)
 	cancel()
 	// Held until the answer has left: no change of a setting is shown before.

@@ -49,7 +49,7 @@ func TestNoticesDoNotWaitForTheClient(t *testing.T) {
 	select {
 	case <-told:
 		h.mu.Unlock()
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		h.mu.Unlock()
 		t.Error("a notice waits for the client")
 		<-told

@@ -31,7 +31,8 @@ const (
 )
 
 // catalogueWait is how long an answer is held back for a list of models that is
-// not known yet. A list that comes later is sent as an update.
+// not known yet; see [Server.listWait]. A list that comes later is sent as an
+// update.
 const catalogueWait = 100 * time.Millisecond
 
 // defaultEffort is the value that leaves the thought level to the model.

@@ -98,6 +98,8 @@ type Server struct {
 	workers     sync.WaitGroup
 
 	editor editorState
+	// listWait is catalogueWait, but where a test wants to be sure of the lists.
+	listWait time.Duration
 }
 
 // NewServer makes a server; Serve runs it.
@@ -107,7 +109,7 @@ func NewServer(opt Options) *Server {
 	}
 	opt.Wire.Logger = opt.Logger
 	opt.Wire.FlushTimeout = flushGrace
-	s := &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}}
+	s := &Server{opt: opt, log: opt.Logger, sessions: map[string]*liveSession{}, opening: map[string]bool{}, listWait: catalogueWait}
 	s.editor.readWait, s.editor.writeWait = editorReadWait, editorWriteWait
 	return s
 }

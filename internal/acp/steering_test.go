@@ -63,14 +63,13 @@ func (h *harness) until(session_ string, pred func(*liveSession) bool) {
 	if perr != nil {
 		h.t.Fatal(perr)
 	}
-	for range 5000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		l.mu.Lock()
 		ok := pred(l)
 		l.mu.Unlock()
 		if ok {
 			return
 		}
-		time.Sleep(time.Millisecond)
 	}
 	h.t.Fatal("waited in vain")
 }
@@ -149,12 +148,7 @@ func TestSteeringThatComesTooLateRunsAfterwards(t *testing.T) {
 	first := h.request("session/prompt", promptOf(s, "one"))
 	<-started
 	second := h.request("session/prompt", steering(s, "two"))
-	h.wait("the prompt to be there", func() bool {
-		l, _ := h.server.session(s)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.steering) == 1
-	})
+	h.until(s, func(l *liveSession) bool { return len(l.steering) == 1 })
 	close(fail)
 	if f := h.reply(first); !strings.Contains(string(f["error"]), "broken") {
 		t.Errorf("%s", f["result"])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dsh-acp/dsh-acp/internal/content"
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -54,6 +55,10 @@ func TestCancellingAPromptThatWaits(t *testing.T) {
 // A client that leaves while it is asked ends the turn: the call is cancelled,
 // nobody has refused it, and the model is not asked for more.
 func TestLeavingWhileAsked(t *testing.T) {
+	synctest.Test(t, leavingWhileAsked) // the bounds of leaving are in real time else
+}
+
+func leavingWhileAsked(t *testing.T) {
 	h := newHarness(t, `{}`)
 	ran := make(chan struct{}, 1)
 	_, err := h.backend.reg.Global().Register(registry.Definition{

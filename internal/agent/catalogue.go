@@ -78,7 +78,9 @@ func (c *Catalogue) Fetch(ctx context.Context) bool {
 		select {
 		case <-done:
 		case <-ctx.Done():
-			return false
+			if !isClosed(done) { // a list that came in the last moment counts
+				return false
+			}
 		}
 	}
 	c.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/dsh-acp/dsh-acp/internal/mcp/mcptest"
@@ -56,6 +55,9 @@ func (a *consented) questions() []string { a.mu.Lock(); defer a.mu.Unlock(); ret
 // start starts an agent there; more is added to the configuration.
 func (b *bringing) start(answer, more string) *consented {
 	b.t.Helper()
+	if !strings.Contains(more, "limits:") {
+		more += slowServers
+	}
 	a := &consented{client: start(b.t, setup{cwd: b.cwd, config: "model:\n  provider: local\nsessions: {dir: " + b.sessions + "}\n" + more})}
 	a.permit = func(p json.RawMessage) string {
 		if !strings.Contains(string(p), `"optionId":"allow-content"`) {
@@ -233,8 +235,7 @@ func TestNobodyIsThereToAnswerForTheWorkspace(t *testing.T) {
 			id := a.request("session/prompt", textPrompt(s, tool("mcp__brought__echo", map[string]any{})))
 			a.wait("the question", func([]frame) bool { return len(a.questions()) > 0 })
 			if kill {
-				_ = syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL)
-				_ = a.cmd.Wait()
+				a.kill()
 				a = b.start("", "")
 				if f := a.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}}); f.Error != nil {
 					t.Fatal(f.Error.Message)

@@ -33,8 +33,8 @@ func TestATurnReadsEditsAsksAndRuns(t *testing.T) {
 	if diff := string(calls[1].Content); !strings.Contains(diff, `"type":"diff"`) || !strings.Contains(diff, `"path":"`+path+`"`) || !strings.Contains(diff, `"oldText":"one\ntwo\nthree"`) {
 		t.Errorf("the edit's diff: %s", diff)
 	}
-	if meta := string(calls[2].Meta); !strings.Contains(meta, `"exit_code":3`) || !strings.Contains(meta, `one\n2\nthree`) {
-		t.Errorf("the terminal: %s", meta)
+	if text, exit := terminalOf(t, c.updates(s), calls[2].ToolCallID); exit["exit_code"] != 3.0 || !strings.Contains(text, "one\n2\nthree") {
+		t.Errorf("the terminal shows %q and ends with %v", text, exit)
 	}
 	if len(asked) != 2 {
 		t.Fatalf("asked %d times, wanted 2 (edit and bash)", len(asked))

@@ -26,11 +26,10 @@ func TestMain(m *testing.M) {
 		stdoutChild(role)
 	}
 	code := m.Run()
-	for range 100 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if !strings.Contains(stacks(), "internal/acp/wire.") {
 			os.Exit(code)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	fmt.Fprintln(os.Stderr, "goroutines left over:\n"+stacks())
 	os.Exit(1)

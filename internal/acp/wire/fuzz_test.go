@@ -38,7 +38,7 @@ func FuzzFrames(f *testing.F) {
 		outR, outW := io.Pipe()
 		c := Serve(context.Background(), inR, outW, HandlerFunc(scripted),
 			Options{MaxLine: 4096, Logger: slog.New(slog.DiscardHandler)})
-		timer := time.AfterFunc(20*time.Second, func() { panic("the connection hangs") })
+		timer := time.AfterFunc(2*patience, func() { panic("the connection hangs") })
 		defer timer.Stop()
 
 		lines := make(chan []byte)

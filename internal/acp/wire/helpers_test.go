@@ -17,6 +17,10 @@ type peer struct {
 	lines chan string // closed when our side closed its output
 }
 
+// patience bounds every wait for something that has to come: it is there for
+// what hangs, and generous because machines that test are busy.
+const patience = time.Minute
+
 // serve starts a connection and a peer that reads all the time.
 func serve(t testing.TB, h Handler, opts Options) *peer {
 	t.Helper()
@@ -71,8 +75,8 @@ func (p *peer) recv() string {
 			p.t.Fatal("the output was closed")
 		}
 		return line
-	case <-time.After(10 * time.Second):
-		p.t.Fatal("nothing came for ten seconds")
+	case <-time.After(patience):
+		p.t.Fatal("nothing came for a minute")
 	}
 	return ""
 }
