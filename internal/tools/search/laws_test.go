@@ -104,6 +104,26 @@ func TestLinesLikeRegexp(t *testing.T) {
 	})
 }
 
+// What is asked of the end of a line is asked before the carriage return of its
+// line ending.
+func TestAssertionsBehindTheEndOfALine(t *testing.T) {
+	dir := t.TempDir()
+	for _, expression := range []string{
+		`$\b`, `\b$`, `$\B`, `(a|$)\b`, `$^`, `^$`, `\b$\b`, `$\b$`, `$\b|zz`, `(?:\b$)+`, `(?:$|\b)*c`, `^$\B`, `$\r`, `b$\b`, `^ab$\b`, `(?-m:b$\b)`,
+	} {
+		for _, text := range []string{"ab\r\n", "ab\n", "ab", "ab\r", "\r\n", "\n", "ab \r\n", "ab \n", "ab\r\n \r\ncd\r\n\r\nb\n"} {
+			q, err := compileQuery(expression, false, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := numbersOf(searchText(t, dir, q, text)), naive(regexp.MustCompile("(?m)"+expression), text)
+			if !slices.Equal(got, want) {
+				t.Errorf("%q in %q: lines %v, want %v", expression, text, got, want)
+			}
+		}
+	}
+}
+
 // The same over a text of several pieces, whose ends fall anywhere.
 func TestLinesOverPieces(t *testing.T) {
 	dir := t.TempDir()

@@ -21,6 +21,7 @@ type query struct {
 	literal   []byte         // what every match has in it; nil when not known
 	rare      []byte         // its end, from the byte on that is found least often
 	exact     bool           // a line matches when it has the literal in it
+	loose     bool           // the program finds lines that do not match, too
 
 	// With multiline: the first match of a file, and the first behind a place
 	// within it, which sees one character before that place.
@@ -52,7 +53,14 @@ func compileQuery(pattern string, ignoreCase, multiline bool) (*query, error) {
 	if err != nil {
 		return nil, invalidExpression(err)
 	}
-	if q.prog, err = syntax.Compile(again.Simplify()); err != nil {
+	program := again
+	if q.loose = !multiline && assertsBehindEnd(tree); q.loose {
+		program, err = syntax.Parse(unasserted(tree).String(), syntax.Perl)
+		if err != nil {
+			return nil, invalidExpression(err)
+		}
+	}
+	if q.prog, err = syntax.Compile(program.Simplify()); err != nil {
 		return nil, invalidExpression(err)
 	}
 	if literal := required(again); !strings.ContainsRune(literal, utf8.RuneError) {
@@ -119,6 +127,50 @@ func adapt(re *syntax.Regexp, lines bool) *syntax.Regexp {
 				return &syntax.Regexp{Op: syntax.OpNoMatch}
 			}
 		}
+	}
+	return &out
+}
+
+// assertsBehindEnd says whether something is asked of the place behind a `$`, as
+// in `$\b`. Where the carriage return of a line ending has been passed over the
+// answer is about the wrong place.
+func assertsBehindEnd(re *syntax.Regexp) bool {
+	var walk func(re *syntax.Regexp, behind bool) (end, asserts bool)
+	walk = func(re *syntax.Regexp, behind bool) (end, asserts bool) {
+		switch re.Op {
+		case syntax.OpEndLine, syntax.OpEndText:
+			return true, false
+		case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+			return false, behind
+		}
+		for _, s := range re.Sub {
+			e, a := walk(s, behind)
+			if e && (re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat) {
+				_, again := walk(s, true)
+				a = a || again
+			}
+			end, asserts = end || e, asserts || a
+			if re.Op == syntax.OpConcat {
+				behind = behind || e
+			}
+		}
+		return end, asserts
+	}
+	_, asserts := walk(re, false)
+	return asserts
+}
+
+// unasserted is the expression without what it asks of places, but for `$`. It
+// matches wherever the expression does.
+func unasserted(re *syntax.Regexp) *syntax.Regexp {
+	switch re.Op {
+	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return &syntax.Regexp{Op: syntax.OpEmptyMatch}
+	}
+	out := *re
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, s := range re.Sub {
+		out.Sub[i] = unasserted(s)
 	}
 	return &out
 }

@@ -12,10 +12,11 @@ import (
 // rustExpression writes the query in the syntax of ripgrep, so that it finds
 // every file that the query does. Finding more is no harm: what it finds is
 // searched again. false means that there is no such expression, or no use for one:
-// what can match an empty text is nearly everywhere, and ripgrep does not count an
-// empty match at the end of a file.
+// what can match an empty text is nearly everywhere, ripgrep does not count an
+// empty match at the end of a file, and what is asked of the end of a line it would
+// ask behind the carriage return.
 func (q *query) rustExpression() (string, bool) {
-	if mayBeEmpty(q.tree) {
+	if q.loose || mayBeEmpty(q.tree) {
 		return "", false
 	}
 	var b strings.Builder

@@ -157,10 +157,9 @@ func (s *scanner) piece(data []byte, number int, w wish, out *found) {
 		line := data[begin:end]
 		// The automaton has seen the carriage return of the line ending; the
 		// line itself has none.
-		if bare, ok := bytes.CutSuffix(line, []byte("\r")); ok {
-			if line = bare; !s.line.Match(line) {
-				continue
-			}
+		bare, ok := bytes.CutSuffix(line, []byte("\r"))
+		if line = bare; (ok || s.loose) && !s.line.Match(line) {
+			continue
 		}
 		out.count++
 		if len(out.hits) < w.lines {
