@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -15,6 +16,8 @@ type conversation struct {
 	cwd       string
 	workspace string // the folder of the copy; "" when there is none
 	leftOut   jsonvalue.Value
+	loaded    string // the step that takes it up, when it began before the recording
+	before    int64  // events that its log had then
 	steps     []jsonvalue.Value
 	allowed   []jsonvalue.Value // permissionAnswers
 	answered  []jsonvalue.Value // elicitationAnswers
@@ -123,6 +126,14 @@ func (c *connection) in(f jsonvalue.Value) {
 	c.asked[id] = req
 	if method == "initialize" {
 		c.initialize = params
+	}
+	if s == nil && loads(method) && params.GetString("sessionId") != "" {
+		// What it is shown comes before the answer.
+		s = c.begin(params.GetString("sessionId"), params, id)
+		s.loaded = strings.TrimPrefix(method, "session/") + "Session"
+		s.wire = append(s.wire, c.initialized)
+		req.session = s
+		return
 	}
 	if s == nil {
 		return
@@ -253,33 +264,39 @@ func (c *connection) out(f jsonvalue.Value) {
 	case "initialize":
 		c.initialized = f
 	case "session/new":
-		c.opened(req, id, f)
+		if session := f.Get("result").GetString("sessionId"); session != "" {
+			s := c.begin(session, req.params, id)
+			s.wire = append(s.wire, c.initialized, f)
+		}
+	case "session/load", "session/resume":
+		if s := req.session; s != nil && s.loaded != "" && len(s.steps) == 0 && !f.Get("error").IsUndefined() {
+			delete(c.sessions, s.session)
+			c.order = slices.DeleteFunc(c.order, func(o *conversation) bool { return o == s })
+			return
+		}
 	}
 	if req.session != nil {
 		req.session.ended(req, f)
 	}
 }
 
-// opened begins a conversation.
-func (c *connection) opened(req *request, id string, f jsonvalue.Value) {
-	session := f.Get("result").GetString("sessionId")
-	if session == "" {
-		return
-	}
-	s := &conversation{session: session, cwd: req.params.GetString("cwd")}
+// begin begins a conversation with a request.
+func (c *connection) begin(session string, params jsonvalue.Value, id string) *conversation {
+	s := &conversation{session: session, cwd: params.GetString("cwd")}
 	if w, ok := c.workspaces[id]; ok {
 		s.workspace, s.leftOut = w.GetString("dir"), w.Get("leftOut")
+		s.before, _ = w.Get("events").Int64()
 		delete(c.workspaces, id)
 	}
-	if req.params.Get("mcpServers").Len() > 0 {
+	if params.Get("mcpServers").Len() > 0 {
 		s.strange("the client brought MCP servers, which are not recorded")
 	}
-	if req.params.Get("additionalDirectories").Len() > 0 {
+	if params.Get("additionalDirectories").Len() > 0 {
 		s.strange("the client gave further folders, which are not recorded")
 	}
 	c.sessions[session] = s
 	c.order = append(c.order, s)
-	s.wire = append(s.wire, c.initialized, f)
+	return s
 }
 
 // ended takes the answer to a request.

@@ -102,7 +102,8 @@ func (sc *scenario) write() (name string, err error) {
 			err = os.WriteFile(filepath.Join(tmp, file), data, 0o644)
 		}
 	}
-	script := scriptOf(sc.log.Events)
+	// Of a session that was loaded the model's part begins with that.
+	script := scriptOf(sc.log.Events[min(sc.s.before, int64(len(sc.log.Events))):])
 	put("input.json", append([]byte(sc.input().Indent("  ")), '\n'))
 	put("session.jsonl", sc.logText(sc.log))
 	for i, child := range sc.children {
@@ -149,10 +150,14 @@ func (sc *scenario) input() jsonvalue.Value {
 	if s := caps.Get("session"); s.Len() > 0 {
 		first = append(first, member("session", s))
 	}
-	steps := []jsonvalue.Value{jsonvalue.Object(first...), jsonvalue.Object(member("op", jsonvalue.String("newSession")))}
+	opens := "newSession"
+	if sc.s.loaded != "" {
+		opens = sc.s.loaded
+	}
+	steps := []jsonvalue.Value{jsonvalue.Object(first...), jsonvalue.Object(member("op", jsonvalue.String(opens)))}
 	// Players begin with what is most permissive and native tools.
 	setting := func(option, value, usual string) {
-		if value != "" && value != usual {
+		if value != "" && value != usual && sc.s.loaded == "" {
 			steps = append(steps, jsonvalue.Object(member("op", jsonvalue.String("setConfigOption")), member("configId", jsonvalue.String(option)), member("value", jsonvalue.String(value))))
 		}
 	}
@@ -171,7 +176,7 @@ func (sc *scenario) input() jsonvalue.Value {
 // scrub takes secrets, and what is of this machine, out of a text.
 func (sc *scenario) scrub(s string) string {
 	s = sc.red.text(s)
-	for _, p := range [...]struct{ path, name string }{{sc.s.cwd, "{{cwd}}"}, {sc.opt.Sessions, "{{sessions}}"}} {
+	for _, p := range [...]struct{ path, name string }{{sc.s.cwd, "{{cwd}}"}, {sc.log.Header.Cwd, "{{cwd}}"}, {sc.opt.Sessions, "{{sessions}}"}} {
 		if len(p.path) > 1 {
 			s = strings.ReplaceAll(s, p.path, p.name)
 		}
@@ -309,6 +314,9 @@ func (sc *scenario) describe(odd []string) jsonvalue.Value {
 		}
 		return jsonvalue.Array(vs...)
 	}
+	if sc.s.loaded != "" {
+		odd = append(odd, fmt.Sprintf("the session began before the recording: it is to be given a log of the first %d events, and loaded", sc.s.before))
+	}
 	leftOut := sc.s.leftOut
 	if leftOut.IsUndefined() {
 		leftOut = jsonvalue.Array()
@@ -323,6 +331,9 @@ func (sc *scenario) describe(odd []string) jsonvalue.Value {
 		member("leftOut", leftOut),
 		member("notReplayable", list(append(slices.Clone(sc.s.odd), odd...))),
 	)
+	if sc.s.loaded != "" {
+		v = v.With("loadedAfter", jsonvalue.Int(sc.s.before))
+	}
 	return mapText(v, sc.scrub)
 }
 

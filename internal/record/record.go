@@ -10,6 +10,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
+	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 // Options say where and how.
@@ -120,21 +122,50 @@ func (r *Recorder) frame(direction string, line []byte) {
 	if err != nil {
 		return // no frame; nothing that a scenario could hold
 	}
-	if direction == "in" && v.GetString("method") == "session/new" {
+	if method := v.GetString("method"); direction == "in" && (method == "session/new" || loads(method)) {
 		r.snapshot(v)
 	}
 	r.put(jsonvalue.Object(member("d", jsonvalue.String(direction)), member("f", r.redact.value(v))))
 }
 
-// snapshot copies the workspace that a new session begins with.
+// loads reports whether a request takes up a session that has begun before.
+func loads(method string) bool { return method == "session/load" || method == "session/resume" }
+
+// snapshot copies the workspace that a session begins with, or goes on with. For
+// one that goes on it says how many events its log has.
 func (r *Recorder) snapshot(request jsonvalue.Value) {
 	r.mu.Lock()
 	r.folders++
 	name := fmt.Sprintf("workspace-%d", r.folders)
 	r.mu.Unlock()
 	out := snapshot(request.Get("params").GetString("cwd"), filepath.Join(r.dir, name), r.redact)
-	r.put(jsonvalue.Object(member("d", jsonvalue.String("workspace")), member("id", request.Get("id")),
-		member("dir", jsonvalue.String(name)), member("leftOut", out)))
+	ms := []jsonvalue.Member{
+		member("d", jsonvalue.String("workspace")), member("id", request.Get("id")), member("dir", jsonvalue.String(name)), member("leftOut", out),
+	}
+	if id := request.Get("params").GetString("sessionId"); id != "" {
+		ms = append(ms, member("events", jsonvalue.Int(eventsOf(r.opt.Sessions, id))))
+	}
+	r.put(jsonvalue.Object(ms...))
+}
+
+// eventsOf counts the events of a session's log: its whole lines but the first.
+func eventsOf(sessions, id string) (n int64) {
+	if id != filepath.Base(id) || !filepath.IsLocal(id) {
+		return 0 // no session has such a name, and the request will be refused
+	}
+	f, err := os.Open(session.NewStore(sessions, session.Options{}).Path(id))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<16)
+	for {
+		read, err := f.Read(buf)
+		n += int64(bytes.Count(buf[:read], []byte("\n")))
+		if err != nil {
+			return max(n-1, 0)
+		}
+	}
 }
 
 func (r *Recorder) put(v jsonvalue.Value) {
