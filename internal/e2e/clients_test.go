@@ -127,9 +127,22 @@ func TestProbe(t *testing.T) {
 	dir := needClients(t)
 	probe := needMaterial(t, "tools/acp/acp-probe.mjs")
 	trace := filepath.Join(t.TempDir(), "trace.ndjson")
-	out, err := runClient(t, dir, "node", probe, "--cwd", t.TempDir(), "--prompt", bashPrompt, "--slow-prompt", slowPrompt, "--trace", trace, "--", bin, "--model", "local")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	// Some of its limits are fixed: on a busy machine what failed is tried again.
+	var passed []string
+	for try := 1; ; try++ {
+		out, err := runClient(t, dir, "node", probe, "--cwd", t.TempDir(), "--timeout", "60000", "--skip", strings.Join(passed, ","),
+			"--prompt", bashPrompt, "--slow-prompt", slowPrompt, "--trace", trace, "--", bin, "--model", "local")
+		if err == nil {
+			break
+		}
+		if try == 3 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for line := range strings.Lines(out) {
+			if name, ok := strings.CutPrefix(strings.TrimSpace(line), "PASS "); ok {
+				passed = append(passed, name)
+			}
+		}
 	}
 	checkTrace(t, trace)
 }
