@@ -295,6 +295,11 @@ func check(e Event) error {
 	return nil
 }
 
+// keptBuffer is how large a line's buffer may be that is kept for the next one, in
+// bytes. Chunks fit, which are nearly all of the lines; a long result, or the
+// tools of a request, must not take memory for as long as the session is open.
+const keptBuffer = 1 << 10
+
 // encode puts the events' lines in l.buf.
 func (l *Log) encode(events []Event) error {
 	l.buf = l.buf[:0]
@@ -326,8 +331,8 @@ func (l *Log) write(events []Event) error {
 		return &WriteError{Path: l.path, Seq: events[0].Seq, Err: err, CutErr: l.file.Truncate(l.size)}
 	}
 	l.size += int64(len(l.buf))
-	if cap(l.buf) > 1<<20 {
-		l.buf = nil // one big result must not stay in memory for the session
+	if cap(l.buf) > keptBuffer {
+		l.buf = nil
 	}
 	return nil
 }

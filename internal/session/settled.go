@@ -11,8 +11,12 @@ import (
 // of a log. So they are then kept in the file alone, if there is one.
 
 // settleAfter is how many settled chunks are kept in memory before they are all
-// dropped at once: dropping them copies the events that stay.
-const settleAfter = 64
+// dropped at once, and settleShare what part of a long log they must be: dropping
+// them copies the events that stay.
+const (
+	settleAfter = 16
+	settleShare = 64
+)
 
 // Events returns the events so far, all of them. It may read the file, which
 // takes about two seconds a million events, and their memory; [Log.All] takes
@@ -90,7 +94,7 @@ func (l *Log) Settle() {
 // them were appended. The caller holds mu.
 func (l *Log) settle(appended []Event) {
 	if slices.ContainsFunc(appended, settles) {
-		l.drop(settleAfter)
+		l.drop(max(settleAfter, len(l.events)/settleShare))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -206,4 +207,32 @@ func TestAllWithoutTheFile(t *testing.T) {
 
 func equalEvents(a, b Event) bool {
 	return a.Type == b.Type && a.Seq == b.Seq && a.Data.Equal(b.Data) && a.Time.Equal(b.Time)
+}
+
+// What an open session keeps does not depend on how long its lines or its answers
+// were.
+func TestNothingStaysOfLongLinesAndShortAnswers(t *testing.T) {
+	log := settledLog(t)
+	if _, err := log.Append(Draft{Type: TypeTitle, Data: Data("title", strings.Repeat("x", 100_000))}); err != nil {
+		t.Fatal(err)
+	}
+	if n := cap(log.buf); n > keptBuffer {
+		t.Errorf("a buffer of %d bytes is kept", n)
+	}
+	for range 3 {
+		for range settleAfter {
+			if _, err := log.Append(Draft{Type: TypeAssistantChunk, Data: Data("chunk", model.TextChunk(0, "x").Value())}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := log.Append(Draft{Type: TypeAssistantMessage, Data: Data("content", model.PartsValue([]model.Part{model.Text("x")}))}); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(log.Kept(), isChunk) {
+			t.Error("chunks of a complete message are kept")
+		}
+	}
+	if n := cap(log.events) - len(log.events); n > settleAfter {
+		t.Errorf("there is room for %d more events", n)
+	}
 }
