@@ -154,7 +154,7 @@ func place(uri string) string {
 
 // embed puts the text of a resource between lines that name it.
 func (r *promptReader) embed(res *protocol.ResourceContents, text string) {
-	fmt.Fprintf(&r.text, "\n[resource uri=%s%s]\n%s\n[/resource]\n", quoted(res.URI), place(res.URI), strings.TrimSuffix(text, "\n"))
+	r.text.WriteString(framed("uri="+quoted(res.URI)+place(res.URI), text))
 }
 
 // blob takes an embedded resource in base64: an image for a model that takes

@@ -105,7 +105,7 @@ func (p *Policy) tool(name string) Tool {
 func New(c Config) (*Policy, error) {
 	p := &Policy{tools: c.Tools, grants: c.Grants, confined: c.Confined, approver: c.Approver, describe: c.Describe, vain: c.Vain}
 	if p.tools == nil {
-		p.tools = FirstParty()
+		p.tools = firstParty()
 	}
 	if p.grants == nil {
 		p.grants = NewGrants()

@@ -1,6 +1,9 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Class is what a tool does to the world.
 type Class uint8
@@ -71,6 +74,9 @@ func (t Tool) question(preset Preset) string {
 	}
 	return fmt.Sprintf("%s may change something (preset %s)", t.Remote, preset)
 }
+
+// firstParty is what the policies of all sessions share; nobody changes it.
+var firstParty = sync.OnceValue(FirstParty)
 
 // FirstParty describes the tools that come with the program.
 func FirstParty() map[string]Tool {
