@@ -21,7 +21,7 @@ const checkUsage = `usage: dsh-acp check [flags]
 
 Says what is configured for the current folder and whether it works: the
 configuration files, the model and its key, where sessions are kept, the shell, how
-commands and programs are confined, hooks, MCP servers and web search. What does not work comes with a remedy, and makes the exit code 1.
+commands and programs are confined, hooks, skills, MCP servers and web search. What does not work comes with a remedy, and makes the exit code 1.
 `
 
 // checkTimeout bounds the question to the model's server.
@@ -85,6 +85,7 @@ func runCheck(ctx context.Context, e env, args []string) error {
 	app.checkSandbox(r)
 	app.checkCodeMode(r)
 	checkHooks(r, cfg, cwd)
+	checkSkills(r, app.skills, cwd)
 	app.checkMCP(ctx, r)
 	app.checkWeb(ctx, r)
 	if r.failed {

@@ -55,6 +55,12 @@ func TestCheckIsAboutTheFolder(t *testing.T) {
 			".dsh-acp.yaml\n", "ok    permissions    preset read-only", "note  configuration", "model.provider",
 		}, false},
 		{"a broken workspace file", "", map[string]string{".dsh-acp.yaml": "permisions: {}\n"}, []string{}, true},
+		{"skills", "", map[string]string{
+			".dsh/skills/a/SKILL.md": "---\nname: a\ndescription: x\n---\n", ".agents/skills/a/SKILL.md": "---\nname: a\ndescription: y\n---\n", ".dsh/skills/b/SKILL.md": "no",
+		}, []string{"ok    skills         1\n", `SKILL.md" cannot be used: `, `.agents/skills/a" is hidden by "`, `both are called "a"`}, false},
+		{"an MCP file with parts without effect", "", map[string]string{".mcp.json": `{"server":{},"servers":{"a":{"command":"true","disabled":true}}}`}, []string{
+			"note  mcp            .mcp.json: \"servers.a: it is disabled\"", `"server is not read"`,
+		}, false},
 		{"named hooks", "hooks: {codex: h.json}\n", map[string]string{"h.json": oneHook}, []string{`h.json": 1 named by the configuration`}, false},
 		{"named hooks without effect", "hooks: {codex: h.json}\n", map[string]string{"h.json": `{"PreToolUse":[]}`}, []string{`note  hooks`, `inside of the member "hooks"`}, false},
 		{"named hooks that refuse every session", "hooks: {codex: h.json}\n", map[string]string{"h.json": "{"}, []string{"FAIL  hooks", "is not JSON", "no session opens here"}, true},

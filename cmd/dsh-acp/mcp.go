@@ -109,6 +109,9 @@ func (a *app) startMCP(w *workspaceConsent, s *mcp.Session, p acp.SessionParams,
 	if brought.waiting {
 		tell(acp.SeverityInfo, "The workspace brings MCP servers that are not started: nobody has allowed them", "Read "+mcp.ProjectFile+"; "+howToAllow("mcp", p.Cwd))
 	}
+	for _, problem := range brought.problems {
+		a.logger.Warn("a part of the workspace's MCP file has no effect", "file", brought.path, "problem", problem)
+	}
 	if brought.servers != nil {
 		w.uses(brought.path)
 	}

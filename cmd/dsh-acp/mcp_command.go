@@ -30,19 +30,21 @@ type fromProject struct {
 	servers []mcp.Config // that may be started
 	// waiting says that there are servers that nobody has allowed or refused, and
 	// remedy what to do to have servers started that are not.
-	waiting bool
-	remedy  string
+	waiting  bool
+	remedy   string
+	problems []string // what of the file has no effect
 }
 
 // projectServers are the servers that the workspace brings, once somebody has
 // allowed them.
 func projectServers(cfg *config.Config, cwd string) (fromProject, error) {
 	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
-	if p == nil || err != nil || len(p.Servers) == 0 {
+	if p == nil || err != nil {
 		return fromProject{}, err
 	}
-	out := fromProject{path: p.Path}
+	out := fromProject{path: p.Path, problems: p.Problems}
 	switch {
+	case len(p.Servers) == 0:
 	case p.Refused:
 		out.remedy = "they were refused for good; to take that back: dsh-acp mcp --allow " + shellQuote(cwd)
 	case !p.Allowed:
@@ -240,6 +242,9 @@ func (a *app) checkMCP(ctx context.Context, r *report) {
 	}
 	if brought.remedy != "" {
 		r.note("mcp", "the folder brings MCP servers that are not allowed: %s", brought.remedy)
+	}
+	for _, p := range brought.problems {
+		r.note("mcp", "%s: %q", mcp.ProjectFile, p)
 	}
 	for _, s := range a.cfg.MCPServers {
 		if s.Disabled {

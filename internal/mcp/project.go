@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/consent"
@@ -29,9 +30,15 @@ type Project struct {
 	Refused  bool // a person said that it is never to be started
 }
 
+// serverKeys are the members of a .mcp.json that hold servers: that of Claude
+// Code, and that of VS Code, which many files have by mistake or for both. Of two
+// servers of one name the first counts.
+var serverKeys = []string{"mcpServers", "servers"}
+
 // FindProject reads a workspace's .mcp.json, in the shape of Claude Code:
-// {"mcpServers": {NAME: {command, args, env} or {type, url, headers}}}. nil when
-// there is none, or no server in it. Nothing of it may be started unless Allowed.
+// {"mcpServers": {NAME: {command, args, env} or {type, url, headers}}}, or the
+// same under "servers". nil when there is none, or nothing in it. Nothing of it
+// may be started unless Allowed.
 func FindProject(cwd string, consents consent.Store) (*Project, error) {
 	path := filepath.Join(cwd, ProjectFile)
 	text, err := textfile.Bytes(path, maxProjectFile)
@@ -62,22 +69,43 @@ func parseProject(path string, text []byte) (*Project, error) {
 		return nil, fmt.Errorf("%s: expected an object with mcpServers, got %s", path, v.Kind())
 	}
 	p := &Project{Path: path}
-	servers := v.Get("mcpServers")
-	if !servers.IsUndefined() && !servers.IsNull() && !servers.IsObject() {
-		return nil, fmt.Errorf("%s: mcpServers must be an object, not %s", path, servers.Kind())
-	}
-	for name, s := range servers.Members() {
-		c, err := p.server(name, s)
-		if err != nil {
-			p.Problems = append(p.Problems, fmt.Sprintf("mcpServers.%s: %v", oneLine(name, 60), err))
-			continue
+	taken := map[string]string{} // where a name was first
+	for _, key := range serverKeys {
+		servers := v.Get(key)
+		if !servers.IsUndefined() && !servers.IsNull() && !servers.IsObject() {
+			return nil, fmt.Errorf("%s: %s must be an object, not %s", path, key, servers.Kind())
 		}
-		p.Servers = append(p.Servers, c)
+		for name, s := range servers.Members() {
+			where := key + "." + oneLine(name, 60)
+			if first := taken[name]; first != "" {
+				p.problem("%s has no effect: there is %s already", where, first)
+				continue
+			}
+			taken[name] = where
+			c, err := p.server(where, name, s)
+			if err != nil {
+				p.problem("%s: %v", where, err)
+				continue
+			}
+			p.Servers = append(p.Servers, c)
+		}
+	}
+	for key := range v.Members() {
+		if !slices.Contains(serverKeys, key) && key != "$schema" {
+			p.problem("%s is not read", oneLine(key, 60))
+		}
 	}
 	return p, nil
 }
 
-func (p *Project) server(name string, v jsonvalue.Value) (Config, error) {
+func (p *Project) problem(format string, args ...any) {
+	p.Problems = append(p.Problems, fmt.Sprintf(format, args...))
+}
+
+// errDisabled is a server that its file switches off.
+var errDisabled = errors.New("it is disabled")
+
+func (p *Project) server(where, name string, v jsonvalue.Value) (Config, error) {
 	c := Config{Name: name, Origin: FromWorkspace, Where: p.Path}
 	if !v.IsObject() {
 		return c, fmt.Errorf("must be an object, not %s", v.Kind())
@@ -127,8 +155,12 @@ func (p *Project) server(name string, v jsonvalue.Value) (Config, error) {
 			table(&c.Env, key, x)
 		case "headers":
 			table(&c.Headers, key, x)
+		case "disabled":
+			if off, isBool := x.Bool(); err == nil && (off || !isBool) { // in doubt not
+				err = errDisabled
+			}
 		default:
-			p.Problems = append(p.Problems, fmt.Sprintf("mcpServers.%s.%s is not read", oneLine(name, 60), oneLine(key, 60)))
+			p.problem("%s.%s is not read", where, oneLine(key, 60))
 		}
 	}
 	if c.Transport == "streamable-http" {

@@ -22,7 +22,8 @@ func TestProject(t *testing.T) {
 		t.Errorf("%+v %v", p, err)
 	}
 	write(`{"mcpServers":{
-		"b":{"command":"./tool","args":["-x","${HOME}"],"env":{"K":"v"},"disabled":true},
+		"b":{"command":"./tool","args":["-x","${HOME}"],"env":{"K":"v"},"disabled":false,"gallery":true},
+		"off":{"command":"x","disabled":true},"perhaps":{"command":"x","disabled":"no"},
 		"a":{"type":"streamable-http","url":"https://example.org/mcp","headers":{"A":"b"}},
 		"old":{"type":"sse","url":"https://example.org/sse","args":null},
 		"none":{},"number":5,"odd":{"type":"ws","url":"x"},"list":{"command":"x","args":"y"},"envs":{"command":"x","env":{"A":1}}}}`)
@@ -39,7 +40,7 @@ func TestProject(t *testing.T) {
 	}
 	got := strings.Join(p.Problems, "\n")
 	for _, want := range []string{
-		"mcpServers.b.disabled is not read", "none: a stdio server needs a command", "number: must be an object", `odd: type must be stdio, http or sse, not "ws"`,
+		"mcpServers.b.gallery is not read", "mcpServers.off: it is disabled", "mcpServers.perhaps: it is disabled", "none: a stdio server needs a command", "number: must be an object", `odd: type must be stdio, http or sse, not "ws"`,
 		"list: args must be a list of texts, not string", "envs: env.A must be text",
 	} {
 		if !strings.Contains(got, want) {
@@ -56,7 +57,7 @@ func TestProject(t *testing.T) {
 	if p, _ := FindProject(dir, store); p.Allowed {
 		t.Error("consent covers what has changed")
 	}
-	for _, text := range []string{"", "[]", `{"mcpServers":[]}`, "{", strings.Repeat(" ", maxProjectFile+1)} {
+	for _, text := range []string{"", "[]", `{"mcpServers":[]}`, `{"servers":5}`, "{", strings.Repeat(" ", maxProjectFile+1)} {
 		write(text)
 		if p, err := FindProject(dir, store); p != nil || err == nil {
 			t.Errorf("%.20q: %+v %v", text, p, err)
@@ -72,6 +73,34 @@ func TestProject(t *testing.T) {
 	}
 	if _, err := FindProject(dir, store); err == nil {
 		t.Error("a folder is read")
+	}
+}
+
+// VS Code's shape is read too; what no shape knows is reported.
+func TestFindProjectReadsServersToo(t *testing.T) {
+	for _, tt := range []struct{ text, servers, problems string }{
+		{`{"servers":{"a":{"type":"stdio","command":"x"}}}`, "a=x", ""},
+		{`{"$schema":"s","servers":{"a":{"command":"x"},"b":{"url":"https://e/"}},"mcpServers":{"b":{"command":"y"}},"inputs":[]}`, "b=y a=x",
+			"servers.b has no effect: there is mcpServers.b already; inputs is not read"},
+		{`{"mcpServers":{"b":{}},"servers":{"b":{"command":"y"}}}`, "", "mcpServers.b: a stdio server needs a command; servers.b has no effect: there is mcpServers.b already"},
+		{`{"servers":null,"mcp_servers":{"a":{"command":"x"}}}`, "", "mcp_servers is not read"},
+		{`{"servers":{"a":{"args":5}}}`, "", "servers.a: args must be a list of texts, not number"},
+	} {
+		p, err := parseProject("/w/.mcp.json", []byte(tt.text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		var servers []string
+		for _, c := range p.Servers {
+			servers = append(servers, c.Name+"="+c.Target())
+		}
+		if got := strings.Join(servers, " "); got != tt.servers {
+			t.Errorf("%s: servers %s, want %s", tt.text, got, tt.servers)
+		}
+		if got := strings.Join(p.Problems, "; "); got != tt.problems {
+			t.Errorf("%s: problems %s, want %s", tt.text, got, tt.problems)
+		}
 	}
 }
 

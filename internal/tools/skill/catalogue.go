@@ -123,11 +123,32 @@ func (c *Catalogue) places(cwd string) []place {
 	return out
 }
 
+// Shadow is a skill that counts for nothing because another one has its name.
+type Shadow struct {
+	Name  string
+	Dir   string // its folder
+	Taken string // the folder of the one that counts
+}
+
+// Shadowed finds the skills that others hide, in the order of their precedence.
+func (c *Catalogue) Shadowed(cwd string) []Shadow {
+	_, _, shadows := c.find(cwd)
+	return shadows
+}
+
 // List finds the skills for a working directory: those of the project before the
-// user's, each group by name, one for each name. Folders without a SKILL.md are
-// no skills; what cannot be read is a problem.
+// user's, each group by name, one for each name. Of several of one name the first
+// place counts, and in one place the folder that is called like that, else the
+// first by its name; the others are logged. Folders without a SKILL.md are no
+// skills; what cannot be read is a problem.
 func (c *Catalogue) List(cwd string) (skills []Skill, problems []Problem) {
-	taken := map[string]bool{}
+	skills, problems, shadows := c.find(cwd)
+	c.report(problems, shadows)
+	return skills, problems
+}
+
+func (c *Catalogue) find(cwd string) (skills []Skill, problems []Problem, shadows []Shadow) {
+	taken := map[string]string{} // the folder that counts, by name
 	for _, p := range c.places(cwd) {
 		entries, err := os.ReadDir(p.dir) // sorted
 		if err != nil {
@@ -151,18 +172,33 @@ func (c *Catalogue) List(cwd string) (skills []Skill, problems []Problem) {
 				problems = append(problems, Problem{filepath.Join(dir, fileName), err})
 				continue
 			}
-			if !taken[s.Name] {
-				taken[s.Name] = true
-				here = append(here, s)
-			}
+			here = append(here, s)
 		}
-		skills = append(skills, here...)
+		// A folder that is called like its skill has the better claim.
+		slices.SortStableFunc(here, func(a, b Skill) int {
+			return cmp.Compare(nameOfFolder(b), nameOfFolder(a))
+		})
+		for _, s := range here {
+			if first := taken[s.Name]; first != "" {
+				shadows = append(shadows, Shadow{s.Name, s.Dir, first})
+				continue
+			}
+			taken[s.Name] = s.Dir
+			skills = append(skills, s)
+		}
 	}
 	slices.SortStableFunc(skills, func(a, b Skill) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Name, b.Name))
 	})
-	c.report(problems)
-	return skills, problems
+	return skills, problems, shadows
+}
+
+// nameOfFolder is 1 when a skill has the name of its folder, else 0.
+func nameOfFolder(s Skill) int {
+	if filepath.Base(s.Dir) == s.Name {
+		return 1
+	}
+	return 0
 }
 
 // front is what a file says about itself, from memory when it did not change.
@@ -206,13 +242,23 @@ func (c *Catalogue) load(s Skill) (string, error) {
 	return body, err
 }
 
-func (c *Catalogue) report(problems []Problem) {
+// report logs each thing once.
+func (c *Catalogue) report(problems []Problem, shadows []Shadow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	first := func(key string) bool {
+		known := c.told[key]
+		c.told[key] = true
+		return !known
+	}
 	for _, p := range problems {
-		if key := p.Path + "\x00" + p.Reason.Error(); !c.told[key] {
-			c.told[key] = true
+		if first(p.Path + "\x00" + p.Reason.Error()) {
 			c.o.Logger.Warn("a skill cannot be used", "path", p.Path, "reason", p.Reason)
+		}
+	}
+	for _, s := range shadows {
+		if first(s.Dir + "\x00\x00" + s.Taken) {
+			c.o.Logger.Warn("a skill is hidden by another one of its name", "skill", s.Name, "hidden", s.Dir, "counts", s.Taken)
 		}
 	}
 }

@@ -168,6 +168,40 @@ func TestWhereSkillsAre(t *testing.T) {
 	}
 }
 
+// Of two skills of one name it is known which counts, whatever the order of the
+// folders, and the other is told of once.
+func TestShadowedSkills(t *testing.T) {
+	w := newWorld(t)
+	project, user := filepath.Join(w.cwd, ".dsh"), filepath.Join(w.home, ".dsh")
+	first := w.add(project, "zz", "name: zz\ndescription: by its folder", "x")
+	other := w.add(project, "aa", "name: zz\ndescription: by its front", "x")
+	theirs := w.add(user, "zz", "name: zz\ndescription: of the user", "x")
+	b := w.add(project, "b", "name: twice\ndescription: b", "x")
+	c := w.add(project, "c", "name: twice\ndescription: c", "x")
+	for range 2 {
+		skills, problems := w.cat.List(w.cwd)
+		var got []string
+		for _, s := range skills {
+			got = append(got, s.Name+": "+s.Description)
+		}
+		if want := []string{"twice: b", "zz: by its folder"}; !slices.Equal(got, want) || len(problems) > 0 {
+			t.Errorf("%q %v, want %q", got, problems, want)
+		}
+	}
+	want := []Shadow{{"zz", other, first}, {"twice", c, b}, {"zz", theirs, first}}
+	if got := w.cat.Shadowed(w.cwd); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, s := range want {
+		if n := strings.Count(w.log.String(), "hidden="+s.Dir+" counts="+s.Taken); n != 1 {
+			t.Errorf("%q is told %d times: %s", s, n, w.log.String())
+		}
+	}
+	if p := w.prompt(); strings.Contains(p, "of the user") {
+		t.Errorf("the model reads of it: %s", p)
+	}
+}
+
 // A skill that cannot be used is named with the reason, in the prompt and in the
 // log, and does not hide the others.
 func TestProblems(t *testing.T) {
