@@ -65,7 +65,7 @@ var arrows = map[string][]string{
 	"internal/repeat":       {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
 	"internal/spill":        {"internal/pipeline", "internal/registry", "internal/content", "internal/jsonvalue"},
 	"internal/hooks":        {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/jsonvalue", "internal/textfile", "internal/proc", "internal/sandbox"},
-	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/fileuri", "internal/jsonvalue", "internal/textfile", "internal/proc", "internal/sandbox"},
+	"internal/mcp":          {"internal/pipeline", "internal/registry", "internal/consent", "internal/cards", "internal/content", "internal/schema", "internal/elicit", "internal/filelock", "internal/fileuri", "internal/jsonvalue", "internal/textfile", "internal/proc", "internal/sandbox"},
 	"internal/plugin":       {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/proc", "internal/sandbox"},
 	"internal/tools":        {"internal/pipeline", "internal/registry", "internal/cards", "internal/content", "internal/schema", "internal/jsonvalue", "internal/textdiff", "internal/textfile", "internal/elicit", "internal/proc", "internal/sandbox"},
 

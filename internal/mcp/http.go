@@ -118,6 +118,9 @@ func (l *httpLink) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		l.mu.Unlock()
 	}
+	if l.cfg.Transport == HTTP {
+		resp.Body = orderedBody(resp)
+	}
 	if a := answerOf(req.Context()); a != nil && resp.StatusCode == http.StatusOK {
 		resp.Body = tapBody(resp, a)
 	}
@@ -144,6 +147,7 @@ type tap struct {
 	events bool
 	size   int64
 	kept   []byte
+	scan   int // how much of kept has no end of an event in it
 	given  bool
 }
 
@@ -173,12 +177,13 @@ func (t *tap) take(p []byte, end bool) {
 		return
 	}
 	for {
-		at, size := eventEnd(t.kept)
+		at, size := eventEndFrom(t.kept, t.scan)
 		if at < 0 {
+			t.scan = len(t.kept)
 			break
 		}
 		t.message(eventData(t.kept[:at]))
-		t.kept = t.kept[at+size:]
+		t.kept, t.scan = t.kept[at+size:], 0
 	}
 	if end {
 		t.message(eventData(t.kept))
@@ -198,12 +203,14 @@ func (t *tap) message(data []byte) {
 	}
 }
 
-// eventEnd finds the empty line behind an event.
-func eventEnd(p []byte) (at, size int) {
+// eventEndFrom finds the empty line behind an event, which has no end in what was
+// scanned: a long event comes in many pieces, and is not searched again for each.
+func eventEndFrom(p []byte, scanned int) (at, size int) {
+	from := max(0, scanned-len("\r\n\r"))
 	at = -1
 	for _, sep := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
-		if i := bytes.Index(p, []byte(sep)); i >= 0 && (at < 0 || i < at) {
-			at, size = i, len(sep)
+		if i := bytes.Index(p[from:], []byte(sep)); i >= 0 && (at < 0 || from+i < at) {
+			at, size = from+i, len(sep)
 		}
 	}
 	return at, size

@@ -62,7 +62,9 @@ func (l *Logins) Login(ctx context.Context, c Config, o LoginOptions) error {
 		},
 		NewTokenSource: func(ctx context.Context, conf *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			done = true
-			src := &savingSource{next: conf.TokenSource(ctx, t), last: t, save: func(t *oauth2.Token) error { return l.save(c.URL, conf, t) }}
+			src := &savingSource{next: conf.TokenSource(ctx, t), last: t, save: func(t *oauth2.Token) error {
+				return l.alone(ctx, c.URL, func() error { return l.save(c.URL, conf, t) })
+			}}
 			return src, src.save(t)
 		},
 	}

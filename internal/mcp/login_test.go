@@ -125,7 +125,7 @@ func TestLogin(t *testing.T) {
 	if err := logins.Login(context.Background(), g.config(), LoginOptions{Show: browser(t)}); err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(logins.Dir, "*"))
+	files, _ := filepath.Glob(filepath.Join(logins.Dir, "*.json"))
 	info, err := os.Stat(files[0])
 	if err != nil || len(files) != 1 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", files, info.Mode())
@@ -178,6 +178,34 @@ func TestLoginIsRenewed(t *testing.T) {
 	g.mu.Unlock()
 	if _, err := logins.Token(context.Background(), g.config()); err == nil || !strings.Contains(err.Error(), "run dsh-acp mcp --login guarded") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Several processes (here: several openings of the folder, which lock each other
+// out in the same way) that find the token expired renew it once: the server takes
+// each refresh token a single time.
+func TestLoginIsRenewedOnce(t *testing.T) {
+	g := newGuarded(t)
+	g.expires = 1
+	dir := t.TempDir()
+	if err := (&Logins{Dir: dir}).Login(context.Background(), g.config(), LoginOptions{Show: browser(t)}); err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	g.expires = 3600
+	before := g.granted
+	g.mu.Unlock()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if token, err := (&Logins{Dir: dir}).Token(context.Background(), g.config()); err != nil || token != fmt.Sprintf("token-%d", before+1) {
+				t.Errorf("%q %v", token, err)
+			}
+		})
+	}
+	wg.Wait()
+	if g.granted != before+1 {
+		t.Errorf("renewed %d times", g.granted-before)
 	}
 }
 
