@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
@@ -128,17 +127,7 @@ func runHooks(_ context.Context, e env, args []string) error {
 	f := newFlags("hooks")
 	allow := f.Bool("allow", false, "")
 	revoke := f.Bool("revoke", false, "")
-	if err := f.parse(args, 1); err != nil {
-		return err
-	}
-	if *allow && *revoke {
-		return usagef("hooks: --allow and --revoke exclude each other")
-	}
-	cfg, err := config.Load(f.options)
-	if err != nil {
-		return err
-	}
-	cwd, err := folder(f.Arg(0))
+	cfg, cwd, err := f.inFolder(args, "allow", "revoke")
 	if err != nil {
 		return err
 	}
@@ -179,20 +168,6 @@ func runHooks(_ context.Context, e env, args []string) error {
 		fmt.Fprintf(e.stdout, "no hooks for %q\n", cwd)
 	}
 	return errors.Join(problems...)
-}
-
-// folder is the folder that a command is about, absolute. One that is not there
-// is an error, or a slip of the pen would look like nothing to worry about.
-func folder(arg string) (string, error) {
-	dir, err := filepath.Abs(arg)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", dir)
-	}
-	return dir, err
 }
 
 // printHooks shows what a hook file would run. The text is of a stranger: it is

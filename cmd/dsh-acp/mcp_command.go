@@ -94,23 +94,7 @@ func runMCP(ctx context.Context, e env, args []string) error {
 	port := f.Int("port", 0, "")
 	clientID := f.String("client-id", "", "")
 	secretEnv := f.String("client-secret-env", "", "")
-	if err := f.parse(args, 1); err != nil {
-		return err
-	}
-	chosen := 0
-	for _, yes := range []bool{*allow, *revoke, *login != "", *logout != ""} {
-		if yes {
-			chosen++
-		}
-	}
-	if chosen > 1 {
-		return usagef("mcp: --allow, --revoke, --login and --logout exclude each other")
-	}
-	cfg, err := config.Load(f.options)
-	if err != nil {
-		return err
-	}
-	cwd, err := folder(f.Arg(0))
+	cfg, cwd, err := f.inFolder(args, "allow", "revoke", "login", "logout")
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,10 @@ func TestProject(t *testing.T) {
 func TestFindProjectReadsServersToo(t *testing.T) {
 	for _, tt := range []struct{ text, servers, problems string }{
 		{`{"servers":{"a":{"type":"stdio","command":"x"}}}`, "a=x", ""},
-		{`{"$schema":"s","servers":{"a":{"command":"x"},"b":{"url":"https://e/"}},"mcpServers":{"b":{"command":"y"}},"inputs":[]}`, "b=y a=x",
-			"servers.b has no effect: there is mcpServers.b already; inputs is not read"},
+		{
+			`{"$schema":"s","servers":{"a":{"command":"x"},"b":{"url":"https://e/"}},"mcpServers":{"b":{"command":"y"}},"inputs":[]}`, "b=y a=x",
+			"servers.b has no effect: there is mcpServers.b already; inputs is not read",
+		},
 		{`{"mcpServers":{"b":{}},"servers":{"b":{"command":"y"}}}`, "", "mcpServers.b: a stdio server needs a command; servers.b has no effect: there is mcpServers.b already"},
 		{`{"servers":null,"mcp_servers":{"a":{"command":"x"}}}`, "", "mcp_servers is not read"},
 		{`{"servers":{"a":{"args":5}}}`, "", "servers.a: args must be a list of texts, not number"},
