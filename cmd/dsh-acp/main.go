@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/dsh-acp/dsh-acp/internal/codemode/worker"
+	"github.com/dsh-acp/dsh-acp/internal/proc"
 	_ "github.com/dsh-acp/dsh-acp/internal/sandbox/launch" // a confined command's process is this one, started again; it never gets to main
 )
 
@@ -53,6 +54,8 @@ func commands() map[string]command {
 
 func main() {
 	worker.MaybeWorker() // a program's process is this one, started again
+	proc.HideEnviron()
+	proc.KeepDescriptors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := dispatch(ctx, env{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:])
 	stop()

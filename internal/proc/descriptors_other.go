@@ -1,0 +1,6 @@
+//go:build !linux
+
+package proc
+
+// KeepDescriptors does nothing here.
+func KeepDescriptors() {}
