@@ -88,7 +88,7 @@ type shape struct {
 	sorted []uint32
 }
 
-const linearKeys = 8
+const linearKeys = 12
 
 // Member is one entry of an object.
 type Member struct {
