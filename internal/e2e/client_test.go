@@ -53,7 +53,7 @@ type update struct {
 // what hangs, and generous because machines that test are busy. soon is what "at
 // once" has to mean there; without it the wait would last minutes.
 const (
-	patience = 60 * time.Second
+	patience = 2 * time.Minute
 	soon     = 20 * time.Second
 )
 

@@ -167,7 +167,7 @@ func TestAFloodOfOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, setup{config: fullAccess})
 			s := c.open(caps)
-			c.prompt(s, runPrompt("yes 'a line of output that goes on and on' | head -c 200000000; echo; echo the end"))
+			c.prompt(s, runPrompt("yes 'a line of output that goes on and on' | head -c 50000000; echo; echo the end"))
 			size := 0
 			c.mu.Lock()
 			for _, f := range c.frames {
