@@ -298,13 +298,14 @@ func (c *client) notify(method string, params any) {
 func (c *client) request(method string, params any) int {
 	c.mu.Lock()
 	c.nextID++
+	id := c.nextID // the reader sends requests too
 	if c.asked == nil {
 		c.asked = map[string]string{}
 	}
-	c.asked[fmt.Sprint(c.nextID)] = method
+	c.asked[fmt.Sprint(id)] = method
 	c.mu.Unlock()
-	c.send(map[string]any{"jsonrpc": "2.0", "id": c.nextID, "method": method, "params": params})
-	return c.nextID
+	c.send(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	return id
 }
 
 // wait blocks until pred finds something among the frames.
