@@ -77,6 +77,7 @@ type world struct {
 	ran   []string
 	reg   *registry.Registry
 	pipe  *pipeline.Pipeline
+	waits func() // called by the tool wait; may be nil
 }
 
 func newWorld(t *testing.T, cfg agent.Config, answers ...answer) *world {
@@ -113,6 +114,9 @@ func newWorld(t *testing.T, cfg agent.Config, answers ...answer) *world {
 		return jsonvalue.String(args.String()), nil
 	})
 	add("wait", func(ctx context.Context, _ jsonvalue.Value, _ registry.Run) (jsonvalue.Value, error) {
+		if w.waits != nil {
+			w.waits()
+		}
 		<-ctx.Done()
 		return jsonvalue.Value{}, ctx.Err()
 	})
@@ -284,11 +288,7 @@ func TestCancelAtEveryEvent(t *testing.T) {
 func TestARunningCallIsCancelledAndTheRestAreSkipped(t *testing.T) {
 	w := newWorld(t, agent.Config{}, callsTools(model.FinishToolCalls, "a", "wait", "{}", "b", "echo", "{}"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	w.log.Subscribe(func(ev session.Event) {
-		if ev.Type == agent.TypeToolStart {
-			time.AfterFunc(10*time.Millisecond, func() { cancel(agent.ErrDisposed) })
-		}
-	})
+	w.waits = func() { cancel(agent.ErrDisposed) }
 	stop, err := w.s.Prompt(ctx, []content.Block{content.Text("x")})
 	if stop != agent.Cancelled || err != nil {
 		t.Fatal(stop, err)
@@ -348,11 +348,7 @@ func TestAPanickingToolFailsItsCallOnly(t *testing.T) {
 func TestContextOfACancelledStepComesWithTheNextPrompt(t *testing.T) {
 	w := newWorld(t, agent.Config{}, callsTools(model.FinishToolCalls, "a", "hints", "{}", "b", "wait", "{}"), says("next"))
 	ctx, cancel := context.WithCancel(t.Context())
-	w.log.Subscribe(func(ev session.Event) {
-		if ev.Type == agent.TypeToolStart && ev.Data.GetString("callId") == "b" {
-			time.AfterFunc(5*time.Millisecond, cancel)
-		}
-	})
+	w.waits = cancel
 	if stop, err := w.s.Prompt(ctx, []content.Block{content.Text("x")}); stop != agent.Cancelled || err != nil {
 		t.Fatal(stop, err)
 	}

@@ -78,7 +78,7 @@ func TestSharedPrograms(t *testing.T) {
 }
 
 func checkProgram(t *testing.T, engine *runner.Runner, v programVector) error {
-	o := worldOptions{engine: engine, parallel: 10, limits: runner.Limits{Compute: 1500 * time.Millisecond, Wall: 4 * time.Second}}
+	o := worldOptions{engine: engine, parallel: 10, limits: runner.Limits{Compute: 20 * time.Second, Wall: time.Minute}}
 	if n := v.Options.Config.MaxParallelSubCalls; n > 0 {
 		o.parallel = n
 	}

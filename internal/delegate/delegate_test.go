@@ -468,7 +468,7 @@ func TestWaitingForEachOtherStopsNobody(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(100 * time.Second):
 		t.Fatal("they wait for each other")
 	}
 	if len(w.logs) != 2+4+8 {

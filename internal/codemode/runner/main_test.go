@@ -84,7 +84,7 @@ func (h *fakeHost) Submit(ctx context.Context, c Call, settle func(Reply)) {
 func runSource(t testing.TB, r *Runner, source string, l Limits) (Outcome, *fakeHost) {
 	t.Helper()
 	h := &fakeHost{}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	out := r.Run(ctx, Program{Source: source, Tools: fakeTools, Limits: l}, h)
 	h.wg.Wait()

@@ -61,7 +61,7 @@ func TestProbes(t *testing.T) {
 }
 
 func checkProbe(t *testing.T, r *Runner, source string, p probe) {
-	limits := Limits{Wall: 10 * time.Second}
+	limits := Limits{Wall: time.Minute}
 	out, _ := runSource(t, r, source, limits)
 	if out.Failure != nil && out.Failure.Kind == KindInvalidOutput {
 		out, _ = runSource(t, r, "return JSON.stringify(await (async () => { "+source+"\n})()) ?? 'null'", limits)

@@ -74,7 +74,7 @@ var runnable = map[string]bool{
 }
 
 func checkVector(t *testing.T, r *Runner, v programVector) {
-	limits := Limits{Compute: 1500 * time.Millisecond, Wall: 4 * time.Second}
+	limits := Limits{Compute: 20 * time.Second, Wall: time.Minute}
 	if n := v.Options.Runtime.ComputeMS; n > 0 {
 		limits.Compute = time.Duration(n) * time.Millisecond
 	}

@@ -33,7 +33,7 @@ func TestExtremes(t *testing.T) {
 			_, err := Compile(source, Options{})
 			runtime.ReadMemStats(&after)
 			t.Logf("%v, stacks %d KiB, heap +%d MiB: %.80v", time.Since(start).Round(time.Millisecond), after.StackSys>>10, (after.TotalAlloc-before.TotalAlloc)>>20, err)
-			if d := time.Since(start); d > 30*time.Second {
+			if d := time.Since(start); d > 3*time.Minute {
 				t.Errorf("took %v", d)
 			}
 		})

@@ -76,7 +76,7 @@ func TestInspectRunsNothing(t *testing.T) {
 		if ex := e.vm.Try(func() { text = e.console.inspect(v) }); ex != nil {
 			t.Errorf("%s: %v", source, ex)
 		}
-		if text == "" || len(text) > 32<<20 || time.Since(start) > 20*time.Second {
+		if text == "" || len(text) > 32<<20 || time.Since(start) > 2*time.Minute {
 			t.Errorf("%s: %d bytes in %v", source, len(text), time.Since(start))
 		}
 	}
@@ -315,7 +315,7 @@ func TestTimersOrder(t *testing.T) {
 	var got []string
 	_ = e.vm.Set("note", func(s string) { got = append(got, s) })
 	if _, err := e.vm.RunString(`
-		setTimeout(note, 20, "late"); setTimeout(note, 1, "b"); setTimeout(note, 1, "c"); setTimeout(note, 0, "d");
+		setTimeout(note, 1500, "late"); setTimeout(note, 1, "b"); setTimeout(note, 1, "c"); setTimeout(note, 0, "d");
 		const gone = setTimeout(note, 1, "never"); clearTimeout(gone); clearTimeout(999); clearTimeout(undefined);
 		let n = 0; const i = setInterval(() => { note("i" + ++n); if (n === 2) clearInterval(i) }, 2);
 		queueMicrotask(() => note("a"));`); err != nil {

@@ -365,7 +365,7 @@ func TestHostileInputIsQuick(t *testing.T) {
 			p.Hits(c)
 			p.Covers(c)
 		}
-		if d := time.Since(start); d > 10*time.Second {
+		if d := time.Since(start); d > 2*time.Minute {
 			t.Errorf("%.20q takes %v", text, d)
 		} else if d > 300*time.Millisecond {
 			t.Logf("%.20q takes %v", text, d)

@@ -128,7 +128,7 @@ func TestSchemaIsBounded(t *testing.T) {
 	if got := js.Validate(tooDeep); len(got) != 1 || !strings.Contains(got[0], "nested deeper") {
 		t.Errorf("a value that is too deep: %q", got)
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > 2*time.Minute {
 		t.Errorf("took %v", d)
 	}
 }

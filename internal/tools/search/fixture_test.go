@@ -65,7 +65,7 @@ func setupIn(t testing.TB, dir string, opts Options) *fixture {
 func supervisor(t testing.TB) *proc.Supervisor {
 	s := proc.NewSupervisor()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
 			t.Error(err)

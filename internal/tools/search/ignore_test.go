@@ -223,7 +223,7 @@ func TestWildcardTime(t *testing.T) {
 	if w.match(strings.Repeat("a", 4000)) {
 		t.Error("matched")
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/tools/web"
 )
@@ -132,8 +134,9 @@ func TestRebinding(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
 	resolver := &names{table: map[string][]string{"evil.example": {"192.0.2.1 127.0.0.1", "127.0.0.1"}}}
 	w := newWorld(t, web.Options{Resolver: resolver, Allow: allow(t, "192.0.2.1")})
-	ctx, cancel := contextFor(t)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	resolver.found = func() { time.AfterFunc(300*time.Millisecond, cancel) } // nobody may answer at that address
 	if r := w.call(ctx, "web_fetch", map[string]any{"url": "http://evil.example:" + port + "/"}); !r.IsError() {
 		t.Error(r.Text())
 	}

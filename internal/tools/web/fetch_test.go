@@ -24,10 +24,6 @@ import (
 	"github.com/dsh-acp/dsh-acp/internal/tools/web"
 )
 
-func contextFor(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 300*time.Millisecond)
-}
-
 // served is what a fetch of one answer gives.
 func served(t *testing.T, contentType string, body []byte) *registry.Result {
 	t.Helper()
@@ -272,7 +268,7 @@ func TestSlowServers(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			r := newWorld(t, web.Options{Allow: allow(t, "127.0.0.1")}).call(ctx, "web_fetch", map[string]any{"url": s.URL})
-			if !r.IsError() || time.Since(begin) > 5*time.Second {
+			if !r.IsError() || time.Since(begin) > web.Timeout-5*time.Second {
 				t.Error(r.Text(), time.Since(begin))
 			}
 		})
@@ -316,7 +312,7 @@ func TestHardPages(t *testing.T) {
 			if r.IsError() || !strings.Contains(r.Value().String(), "needle") && !strings.Contains(r.Text(), "truncated") {
 				t.Errorf("%.300s", r.Text())
 			}
-			if d := time.Since(begin); d > 20*time.Second {
+			if d := time.Since(begin); d > 3*time.Minute {
 				t.Errorf("took %s", d)
 			}
 		})

@@ -89,6 +89,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 type names struct {
 	table map[string][]string
 	asked map[string]int
+	found func() // called with every answer; may be nil
 }
 
 func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -104,6 +105,9 @@ func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 	var out []netip.Addr
 	for _, text := range strings.Split(list[at], " ") {
 		out = append(out, netip.MustParseAddr(text))
+	}
+	if n.found != nil {
+		n.found()
 	}
 	return out, nil
 }
