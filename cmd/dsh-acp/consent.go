@@ -237,6 +237,11 @@ func (w *workspaceConsent) watch() []agent.Listener {
 	}}
 }
 
+// readElsewhere says how to consent to what is too long to be asked about.
+func (b brought) readElsewhere() string {
+	return "it is too long to be shown here; read the file, then run `dsh-acp " + b.what + " --allow` in a terminal."
+}
+
 func tooLong(b brought) bool {
 	n := 0
 	for _, l := range b.lines {
@@ -308,7 +313,11 @@ func (a *app) Brought(s *agent.Session) string {
 		case b.refused:
 			state = "never runs, as you said"
 		}
-		fmt.Fprintf(&text, "- %s: %s\n\n%s\n", filepath.Base(b.path), state, indented(cards.Fence("", strings.Join(b.lines, "\n"))))
+		shown := cards.Fence("", strings.Join(b.lines, "\n"))
+		if tooLong(b) {
+			shown = b.readElsewhere()
+		}
+		fmt.Fprintf(&text, "- %s: %s\n\n%s\n", filepath.Base(b.path), state, indented(shown))
 	}
 	if text.Len() == 0 {
 		return ""
@@ -330,7 +339,7 @@ func (a *app) AskBrought(ctx context.Context, s *agent.Session) (string, error) 
 			continue
 		}
 		if tooLong(b) {
-			fmt.Fprintf(&text, "- The %s: too long to be shown here; read the file, then run `dsh-acp %s --allow` in a terminal.\n", b, b.what)
+			fmt.Fprintf(&text, "- The %s: %s\n", b, b.readElsewhere())
 			continue
 		}
 		changed := b.begin == nil

@@ -224,6 +224,27 @@ func TestPermissionsComeBackToTheWorkspace(t *testing.T) {
 	}
 }
 
+// What is too long to be read in a card is not asked about.
+func TestNobodyIsAskedAboutWhatIsTooLong(t *testing.T) {
+	b := newBringing(t)
+	b.hook("touch hooked #" + strings.Repeat("long ", 5000))
+	a := b.start("allow_always", "")
+	s := a.open(nil)
+	if got := b.ran(a, s); got != "server" || len(a.questions()) != 1 {
+		t.Errorf("%q ran, after %d questions", got, len(a.questions()))
+	}
+	for _, command := range []string{"/permissions", "/permissions workspace"} {
+		before := len(a.message(s))
+		a.prompt(s, command)
+		if text := a.message(s)[before:]; !strings.Contains(text, "too long to be shown here; read the file, then run `dsh-acp hooks --allow`") || strings.Contains(text, "long long") {
+			t.Errorf("%s: %s", command, text)
+		}
+	}
+	if n := len(a.questions()); n != 1 {
+		t.Errorf("%d questions", n)
+	}
+}
+
 // A turn that is cancelled while it asks runs nothing and asks no further, and a
 // program that dies while it asks leaves a card that has ended.
 func TestNobodyIsThereToAnswerForTheWorkspace(t *testing.T) {

@@ -55,7 +55,8 @@ func judge(p Point, a answer) verdict {
 	default:
 		return verdict{failure: fmt.Errorf("it ended with exit code %d, which counts for nothing: 0 is yes and 2 is no", a.exit)}
 	}
-	text := strings.TrimSpace(a.stdout)
+	// A byte order mark, which some shells write, makes a no not a plain text.
+	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(a.stdout), "\uFEFF"))
 	if !strings.HasPrefix(text, "{") {
 		if p.plainIsContext() {
 			return verdict{context: clip(text, MaxText)}

@@ -50,6 +50,8 @@ func TestJudge(t *testing.T) {
 		{name: "an empty object", p: PreToolUse, a: answer{stdout: "{}"}},
 		{name: "allow", p: PreToolUse, a: answer{stdout: specific(PreToolUse, `"permissionDecision":"allow","permissionDecisionReason":"fine"`)}},
 		{name: "deny", p: PreToolUse, a: answer{stdout: specific(PreToolUse, `"permissionDecision":"deny","permissionDecisionReason":"not today"`)}, kind: block, reason: "not today"},
+		{name: "deny behind a byte order mark", p: PreToolUse, a: answer{stdout: "\uFEFF" + specific(PreToolUse, `"permissionDecision":"deny","permissionDecisionReason":"not today"`) + "\r\n"}, kind: block, reason: "not today"},
+		{name: "context behind a byte order mark", p: UserPromptSubmit, a: answer{stdout: "\uFEFFon main"}, context: "on main"},
 		{name: "deny without a reason", p: PreToolUse, a: answer{stdout: specific(PreToolUse, `"permissionDecision":"deny"`)}, kind: block, reason: "gave no reason"},
 		{name: "ask", p: PreToolUse, a: answer{stdout: specific(PreToolUse, `"permissionDecision":"ask","permissionDecisionReason":"sure?"`)}, kind: ask, reason: "sure?"},
 		{name: "the older words: block", p: PreToolUse, a: answer{stdout: `{"decision":"block","reason":"old style"}`}, kind: block, reason: "old style"},

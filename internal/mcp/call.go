@@ -68,7 +68,10 @@ func (v *server) call(ctx context.Context, t *remoteTool, args jsonvalue.Value, 
 		return jsonvalue.Value{}, err
 	}
 	result, err := jsonvalue.Parse(raw)
-	if err != nil || !result.IsObject() {
+	if err == nil && !result.IsObject() {
+		err = fmt.Errorf("its result is no object but %s", result.Kind())
+	}
+	if err != nil {
 		return jsonvalue.Value{}, fail(CodeRefused, fmt.Sprintf("the MCP server %s sent an answer that cannot be read: %v", v.cfg.Name, err))
 	}
 	if result.GetString("resultType") == "input_required" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -50,8 +51,15 @@ func refuseSampling(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// logged takes what the server wants logged into our log.
+// logged takes what the server wants logged into our log, within bounds.
 func (v *server) logged(ctx context.Context, req *mcp.LoggingMessageRequest) {
+	switch ok, first := v.logs.pass(time.Now()); {
+	case first:
+		v.log.Warn("the MCP server logs too much; what it says now is left out", "lines", maxLogLines, "in", logWindow)
+		return
+	case !ok:
+		return
+	}
 	level := slog.LevelInfo
 	switch req.Params.Level {
 	case "debug":

@@ -16,9 +16,12 @@ func TestPartsThatCannotBeReadAreNamed(t *testing.T) {
 	}
 	tool := newServer(New(Options{Scope: reg.Global().Child("s")}), Config{Name: "s"}).tool(readTool([]byte(`{"name":"a"}`)))
 	for result, want := range map[string]string{
-		`{"content":[]}`: "(the tool returned nothing)",
-		`{"content":[{"type":"text","text":"a"}]}`:                                                                "a",
-		`{"content":[{"type":"hologram","x":1}]}`:                                                                 `[1 part of the result could not be read and is left out: type "hologram"]`,
+		`{"content":[]}`:                           "(the tool returned nothing)",
+		`{"content":"plain"}`:                      "plain",
+		`{"content":{"type":"text","text":"a"}}`:   "[the content of the result could not be read and is left out: it is no list but object]",
+		`{"content":null}`:                         "(the tool returned nothing)",
+		`{"content":[{"type":"text","text":"a"}]}`: "a",
+		`{"content":[{"type":"hologram","x":1}]}`:  `[1 part of the result could not be read and is left out: type "hologram"]`,
 		`{"content":[{"type":"text","text":"a"},5,null,{"type":"image","data":"!!","mimeType":"image/png"}]}`:     `a|[3 parts of the result could not be read and are left out: type "", "image"]`,
 		`{"content":[{"type":"a\u001b[31m\n"},{"type":"b"},{"type":"c"},{"type":"d"},{"type":"e"},{"type":"f"}]}`: `[6 parts of the result could not be read and are left out: type "a [31m", "b", "c", "d", "e", …]`,
 		`{"content":[{"type":"resource","resource":{"uri":"x:y"}}],"structuredContent":{"k":1}}`:                  `[1 part of the result could not be read and is left out: type "resource"]|{"k":1}`,

@@ -19,6 +19,16 @@ import (
 func (t *remoteTool) value(result jsonvalue.Value) (value jsonvalue.Value, failed bool) {
 	var blocks []jsonvalue.Value
 	var unread []string
+	switch parts := result.Get("content"); {
+	case parts.IsUndefined() || parts.IsNull() || parts.IsArray():
+	default:
+		// Some servers send what they mean as it is.
+		text, ok := parts.Str()
+		if !ok {
+			text = "[the content of the result could not be read and is left out: it is no list but " + parts.Kind().String() + "]"
+		}
+		blocks = append(blocks, content.Text(text).Value())
+	}
 	for _, b := range result.Get("content").Elements() {
 		if block, ok := readBlock(b); ok {
 			blocks = append(blocks, block)

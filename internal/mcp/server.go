@@ -48,6 +48,7 @@ type server struct {
 	log     *slog.Logger
 	settled chan struct{} // closed when the first attempt is over
 	once    sync.Once
+	logs    logGate
 	asking  chan struct{} // holds a token while a person is asked for the server
 
 	mu       sync.Mutex

@@ -137,9 +137,9 @@ func (c *stdioConn) line(line []byte, cut int64) bool {
 		msg, err := jsonrpc.DecodeMessage(trimmed)
 		if err != nil {
 			c.ignore(line)
-			return true
+			msg = broken(trimmed, err)
 		}
-		return c.deliver(msg)
+		return msg == nil || c.deliver(msg)
 	case '[': // a batch, as older servers send
 		var batch []json.RawMessage
 		if json.Unmarshal(trimmed, &batch) == nil {

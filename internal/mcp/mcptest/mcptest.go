@@ -241,6 +241,10 @@ func (s *scripted) call(m message) {
 		Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
+	if s.role == "broken" { // its answers are no valid messages
+		s.write(`{"jsonrpc":"2.0","id":%s,"error":"no today"}`, m.ID)
+		return
+	}
 	switch p.Name {
 	case "echo", "look", "wipe", "unclear", "tool_499", "new", "old":
 		s.reply(m.ID, text("%s", p.Arguments))
