@@ -2,14 +2,12 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp/protocol"
 	"github.com/dsh-acp/dsh-acp/internal/acp/wire"
 	"github.com/dsh-acp/dsh-acp/internal/agent"
-	"github.com/dsh-acp/dsh-acp/internal/session"
 )
 
 // Forker is implemented by a Backend that can copy sessions.
@@ -48,14 +46,10 @@ func (s *Server) handleFork(_ context.Context, req *wire.Request) {
 		params, notes := s.params(p)
 		a, err := f.ForkSession(ctx, p.SessionID, params)
 		if err != nil {
-			return nil, loadError(p.SessionID, err)
+			return nil, storeError(p.SessionID, "the session could not be copied", err)
 		}
 		a.Log().Settle()
-		return nil, s.goLive(ctx, req, newLiveSession(s, a, s.capabilities(), notes), func(st protocol.SessionState) any {
-			r := protocol.NewNewSessionResponse(a.SessionID())
-			r.SessionState = st
-			return r
-		})
+		return nil, s.goLiveNew(ctx, req, a, notes)
 	})
 }
 
@@ -86,13 +80,8 @@ func (s *Server) handleSetTitle(_ context.Context, req *wire.Request) {
 		} else {
 			err = b.SetTitle(ctx, p.SessionID, title)
 		}
-		switch {
-		case errors.Is(err, session.ErrNotFound):
-			return nil, protocol.NotFound("session " + p.SessionID)
-		case errors.Is(err, session.ErrLocked):
-			return nil, protocol.InvalidRequest(err.Error())
-		case err != nil:
-			return nil, protocol.InternalError("the title could not be stored: " + err.Error()).WithDetails(err.Error())
+		if err != nil {
+			return nil, storeError(p.SessionID, "the title could not be stored", err)
 		}
 		return protocol.SetTitleResponse{Title: title}, nil
 	})

@@ -61,10 +61,15 @@ type backend struct {
 	commands  []model.Command
 	catalogue *agent.Catalogue
 	before    []session.Draft // what the log of a session begins with
+	stored    string          // the id of a session that can be loaded; it begins so too
 }
 
 func (b *backend) OpenSession(_ context.Context, p SessionParams) (*agent.Session, error) {
-	log := session.NewMemory(session.Header{Cwd: p.Cwd}, session.Options{})
+	return b.open("", p)
+}
+
+func (b *backend) open(id string, p SessionParams) (*agent.Session, error) {
+	log := session.NewMemory(session.Header{ID: id, Cwd: p.Cwd}, session.Options{})
 	b.params = p
 	if _, err := log.AppendAll(b.before); err != nil {
 		return nil, err
@@ -79,8 +84,11 @@ func (b *backend) OpenSession(_ context.Context, p SessionParams) (*agent.Sessio
 	})
 }
 
-func (b *backend) LoadSession(context.Context, string, SessionParams) (*agent.Session, error) {
-	return nil, session.ErrNotFound
+func (b *backend) LoadSession(_ context.Context, id string, p SessionParams) (*agent.Session, error) {
+	if b.stored == "" || id != b.stored {
+		return nil, session.ErrNotFound
+	}
+	return b.open(id, p)
 }
 func (b *backend) ListSessions(context.Context) ([]session.Summary, error) { return nil, nil }
 func (b *backend) DeleteSession(context.Context, string) error             { return nil }

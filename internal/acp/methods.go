@@ -61,11 +61,7 @@ func (s *Server) handleNewSession(_ context.Context, req *wire.Request) {
 		if err != nil {
 			return nil, protocol.InternalError("the session could not be created: " + err.Error()).WithDetails(err.Error())
 		}
-		return nil, s.goLive(ctx, req, newLiveSession(s, a, s.capabilities(), notes), func(st protocol.SessionState) any {
-			r := protocol.NewNewSessionResponse(a.SessionID())
-			r.SessionState = st
-			return r
-		})
+		return nil, s.goLiveNew(ctx, req, a, notes)
 	})
 }
 
@@ -103,8 +99,7 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
-		_ = l.agent.Close()
-		l.live.close()
+		l.abandon()
 		return protocol.Cancelled("the agent is shutting down")
 	}
 	st := state(l.agent)
@@ -122,6 +117,15 @@ func (s *Server) goLive(ctx context.Context, req *wire.Request, l *liveSession, 
 	}
 	l.notices.open(id, l.showNotices)
 	return nil
+}
+
+// goLiveNew is goLive for a session that is new to the client, and has to be named.
+func (s *Server) goLiveNew(ctx context.Context, req *wire.Request, a *agent.Session, notes *notices) error {
+	return s.goLive(ctx, req, newLiveSession(s, a, s.capabilities(), notes), func(st protocol.SessionState) any {
+		r := protocol.NewNewSessionResponse(a.SessionID())
+		r.SessionState = st
+		return r
+	})
 }
 
 // checkDir makes sure that tools will run where the client said, never in a

@@ -44,19 +44,21 @@ func (s *Server) reopen(req *wire.Request, replay bool) {
 		params, notes := s.params(p)
 		a, err := s.opt.Backend.LoadSession(ctx, p.SessionID, params)
 		if err != nil {
-			return nil, loadError(p.SessionID, err)
+			return nil, storeError(p.SessionID, "the session could not be loaded", err)
 		}
 		l := newLiveSession(s, a, s.capabilities(), notes)
-		if replay {
-			l.replay()
+		if replay && !l.replay(ctx) {
+			l.abandon()
+			return nil, context.Cause(ctx)
 		}
 		a.Log().Settle()
 		return nil, s.goLive(ctx, req, l, func(st protocol.SessionState) any { return st })
 	})
 }
 
-// loadError says why a stored session cannot be opened.
-func loadError(id string, err error) error {
+// storeError says why what was asked for cannot be done with a stored session;
+// failed is for what is no fault of the request.
+func storeError(id, failed string, err error) error {
 	var mismatch *CwdMismatchError
 	switch {
 	case errors.Is(err, session.ErrNotFound):
@@ -66,7 +68,7 @@ func loadError(id string, err error) error {
 	case errors.As(err, &mismatch):
 		return protocol.InvalidParams("cwd", mismatch.Error())
 	}
-	return protocol.InternalError("the session could not be loaded: " + err.Error()).WithDetails(err.Error())
+	return protocol.InternalError(failed + ": " + err.Error()).WithDetails(err.Error())
 }
 
 // CwdMismatchError is an attempt to open a session in another working directory
@@ -95,16 +97,38 @@ func (s *Server) unreserve(id string) {
 	delete(s.opening, id)
 }
 
-// replay shows the whole log as it was shown live, with the user's own words.
-func (l *liveSession) replay() {
+// replay shows the whole log as it was shown live, with the user's own words. It
+// reports false when nobody wants to see the rest: the client has cancelled the
+// request, or is gone.
+func (l *liveSession) replay(ctx context.Context) bool {
 	opt := l.cards
 	opt.UserMessages = true
 	proj := cards.NewProjector(agent.ScopePresenters{Scope: l.agent.Scope()}, opt)
 	for ev := range l.agent.Log().All() {
+		if ctx.Err() != nil {
+			return false
+		}
 		l.send(proj.Project(agent.CardEvent(ev)))
 	}
 	l.send(lastUsage(l.agent.Log().Kept()))
 	l.replayed = true
+	return true
+}
+
+// abandonTime bounds the end of a session that was not taken into service.
+const abandonTime = 5 * time.Second
+
+// abandon ends a session that was opened and is not taken into service. It can be
+// opened again then.
+func (l *liveSession) abandon() {
+	id := l.agent.SessionID()
+	if err := l.agent.Close(); err != nil {
+		l.server.log.Error("a session log could not be closed", "session", id, "err", err)
+	}
+	l.live.close()
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
+	defer cancel()
+	l.server.opt.Backend.SessionClosed(ctx, id)
 }
 
 // handleList lists stored sessions, the last used first.
@@ -259,12 +283,8 @@ func (s *Server) handleDelete(_ context.Context, req *wire.Request) {
 				return nil, err
 			}
 		}
-		err := s.opt.Backend.DeleteSession(ctx, p.SessionID)
-		switch {
-		case errors.Is(err, session.ErrLocked):
-			return nil, protocol.InvalidRequest(err.Error())
-		case err != nil:
-			return nil, protocol.InternalError("the session could not be deleted: " + err.Error()).WithDetails(err.Error())
+		if err := s.opt.Backend.DeleteSession(ctx, p.SessionID); err != nil {
+			return nil, storeError(p.SessionID, "the session could not be deleted", err)
 		}
 		return protocol.Empty{}, nil
 	})

@@ -32,6 +32,21 @@ func TestAFullDiskFailsTheTurnAndSaysSo(t *testing.T) {
 	if f.Error == nil {
 		t.Error("a session whose log is broken took another prompt")
 	}
+	// Nothing is left of sessions that could not be made.
+	for i := 0; err == nil; i++ {
+		err = os.WriteFile(filepath.Join(dir, fmt.Sprint("filler", i)), make([]byte, 4096), 0o600)
+	}
+	for method, want := range map[string]string{
+		"session/new": "the session could not be created: ", "session/fork": "the session could not be copied: ",
+	} {
+		f = c.call(method, map[string]any{"sessionId": s, "cwd": c.cwd, "mcpServers": []any{}})
+		if f.Error == nil || !strings.Contains(f.Error.Message, want) || !strings.Contains(f.Error.Message, "no space left") {
+			t.Errorf("%s: %+v %s", method, f.Error, f.Result)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "sessions", "*-*")); err != nil || len(left) != 1 {
+		t.Errorf("left: %q %v", left, err)
+	}
 	if code, _ := c.closeInput(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

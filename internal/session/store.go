@@ -68,6 +68,7 @@ func (s *Store) Create(h Header) (*Log, error) {
 	if err != nil {
 		_ = f.Close()
 		_ = os.Remove(path)
+		_ = os.Remove(s.Dir(h.ID)) // unless it holds something that was there before
 		return nil, fmt.Errorf("cannot write the session log %s: %w", path, err)
 	}
 	l := newLog(h, f, path, s.opts)
