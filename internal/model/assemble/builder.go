@@ -131,14 +131,35 @@ func (b *Builder) flow(kind model.PartType) *flow {
 	if b.open != nil && b.open.kind == kind {
 		return b.open
 	}
-	b.close()
+	b.closeFor(kind)
+	return b.begin(kind)
+}
+
+func (b *Builder) begin(kind model.PartType) *flow {
 	b.open = &flow{index: b.next, kind: kind}
 	b.next++
 	b.send(model.StartChunk(b.open.index, kind))
 	return b.open
 }
 
-func (b *Builder) close() {
+func (b *Builder) close() { b.closeFor("") }
+
+// closeFor closes the open block, as one of another kind follows. What a scanner
+// has held back since the beginning of a block is the block.
+func (b *Builder) closeFor(next model.PartType) {
+	for _, kind := range []model.PartType{model.PartReasoning, model.PartText} {
+		scanner := &b.text
+		if kind == model.PartReasoning {
+			scanner = &b.reasoning
+		}
+		if b.open == nil && kind != next {
+			if held := scanner.Flush(); held != "" {
+				b.begin(kind)
+				b.show(kind, held)
+				b.closeFor(next)
+			}
+		}
+	}
 	if f := b.open; f != nil {
 		scanner := &b.text
 		if f.kind == model.PartReasoning {

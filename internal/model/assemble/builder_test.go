@@ -102,6 +102,15 @@ func TestBuilder(t *testing.T) {
 			b.Call("x", "read")
 			b.Text("b")
 		}},
+		{"nothing but held text before a call", `[{"type":"text","text":"<"},{"type":"tool-call","id":"x","name":"read","arguments":""}] tool-calls`, model.FinishStop, func(b *Builder) {
+			b.Text("<")
+			b.Call("x", "read")
+		}},
+		{"nothing but held reasoning before text", `[{"type":"reasoning","text":"<"},{"type":"text","text":"a <b"}] stop`, model.FinishStop, func(b *Builder) {
+			b.Reasoning("<")
+			b.Text("a <")
+			b.Text("b")
+		}},
 		{"held text", `[{"type":"text","text":"a <"}] stop`, model.FinishStop, func(b *Builder) { b.Text("a <") }},
 	} {
 		got, chunks, err := play(t, c.kind, c.do)

@@ -93,7 +93,8 @@ func lookFurther(s string, at place, ended bool) verdict {
 		}
 		rest, begins := strings.CutPrefix(s, f.first)
 		if !begins {
-			if len(s) < len(f.first) && strings.HasPrefix(f.first, s) {
+			// One letter begins most of all words: it is not waited for.
+			if len(s) < len(f.first) && strings.HasPrefix(f.first, s) && (len(s) > 1 || !letter(s[0])) {
 				result = maybe
 			}
 			continue
@@ -152,6 +153,8 @@ func match(s string, pattern []string) (v verdict, far bool) {
 	}
 	return hard, true
 }
+
+func letter(b byte) bool { return 'a' <= b && b <= 'z' }
 
 func nameByte(b byte) bool {
 	return b == '_' || b == '-' || b == '.' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
