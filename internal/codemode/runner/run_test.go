@@ -490,6 +490,24 @@ func (h *countingHost) Submit(_ context.Context, c Call, _ func(Reply)) {
 	}
 }
 
+// TestHelpersCannotBeMet declares and sets the names that helpers once had, and
+// one that a program has to go out of its way for.
+func TestHelpersCannotBeMet(t *testing.T) {
+	each(t, func(t *testing.T, r *Runner) {
+		out, _ := runSource(t, r, `
+			const $callable = 1, $text = 2, $textAdd = 3, $hand = 4;
+			globalThis.$textRead = 5;
+			globalThis["$ textRead"] = globalThis["$ callable"] = 6;
+			let s = "";
+			for (let i = 0; i < 3; i++) s += "x" + i;
+			try { (tools as any).nope($callable) } catch (e: any) { s += " " + e.message }
+			return [s, $text + $textAdd + $hand]`, Limits{})
+		if want := `["x0x1x2 tools.nope is not a function",9]`; !out.OK || out.Value.String() != want {
+			t.Errorf("%+v %s, want %s", out.Failure, out.Value, want)
+		}
+	})
+}
+
 // TestLongValues hands over more than a frame holds, all of it in the value's
 // last part: a call is rejected and can be caught, a result is too much output.
 func TestLongValues(t *testing.T) {

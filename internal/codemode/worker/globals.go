@@ -58,13 +58,16 @@ func (e *Engine) prepare() error {
 		return err
 	}
 	e.intrinsics.toolCallError = out.(*goja.Object)
-	_ = vm.GlobalObject().DefineDataProperty(checkName, vm.ToValue(e.checkCallable),
-		goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	e.lazyURL()
 	if err := e.installParse(); err != nil {
 		return err
 	}
-	return e.installTexts()
+	helpers, err := e.textFunctions()
+	if err != nil {
+		return err
+	}
+	helpers[checkName] = vm.ToValue(e.checkCallable)
+	return e.hide(helpers)
 }
 
 // host is what the prelude builds on: one object of Go functions.

@@ -37,9 +37,6 @@ func rewrite(tree *ast.Program, tools []string) {
 	})
 }
 
-// checkName is the helper's name in the program's global scope.
-const checkName = "$callable"
-
 func isTools(x ast.Expression) bool {
 	id, ok := x.(*ast.Identifier)
 	return ok && id.Name == "tools"

@@ -162,19 +162,16 @@ var plusProgram = sync.OnceValue(func() *goja.Program {
 	return goja.MustCompile("plus.js", "(a, b) => a + b", true)
 })
 
-// installTexts defines the helpers.
-func (e *Engine) installTexts() error {
-	vm := e.vm
-	v, err := vm.RunProgram(plusProgram())
+// textFunctions are the helpers as functions of the VM.
+func (e *Engine) textFunctions() (map[string]goja.Value, error) {
+	v, err := e.vm.RunProgram(plusProgram())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	plus, _ := goja.AssertFunction(v)
+	out := make(map[string]goja.Value, len(textHelpers)+1)
 	for name, f := range textHelpers {
-		fn := vm.ToValue(func(call goja.FunctionCall) goja.Value { return f(e, plus, call.Arguments) })
-		if err := vm.GlobalObject().DefineDataProperty(name, fn, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE); err != nil {
-			return err
-		}
+		out[name] = e.vm.ToValue(func(call goja.FunctionCall) goja.Value { return f(e, plus, call.Arguments) })
 	}
-	return nil
+	return out, nil
 }

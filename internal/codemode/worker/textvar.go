@@ -302,16 +302,6 @@ func isText(x ast.Expression) bool {
 	return false
 }
 
-// The helpers' names in the program's global scope.
-const (
-	textMake   = "$text"
-	textRead   = "$textRead"
-	textLength = "$textLength"
-	textAdd    = "$textAdd"
-	textAddAt  = "$textAddAt"
-	textSet    = "$textSet"
-)
-
 // rewrite puts the helpers in place of the qualifying variables' uses.
 func (t *textVars) rewrite(v reflect.Value) {
 	switch v.Kind() {
