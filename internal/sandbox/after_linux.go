@@ -18,7 +18,7 @@ func (b *Box) follow(run *Run, layout *Layout) (ended func(failure string)) {
 	return func(failure string) {
 		mu.Lock()
 		defer mu.Unlock()
-		why, undone = failure, undo(absent)
+		why, undone = failure, append(undo(absent), layout.vet()...)
 	}
 }
 

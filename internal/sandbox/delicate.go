@@ -56,9 +56,13 @@ func (l *Layout) protectRepo(dir string) {
 	git := filepath.Join(dir, ".git")
 	info, err := os.Lstat(git)
 	switch {
-	case err != nil || len(l.repos) >= maxRepos:
+	case err != nil:
+		return
+	case len(l.repos) >= maxRepos:
+		l.know(git)
 		return
 	case !info.IsDir():
+		l.know(git)
 		// A file that names a repository elsewhere, or a link to one: what it names
 		// stays what it is, and is not writable where it is no root's.
 		if info.Mode().IsRegular() {
@@ -73,7 +77,15 @@ func (l *Layout) protectRepo(dir string) {
 	if _, err := os.Lstat(filepath.Join(git, "HEAD")); err != nil {
 		return // no repository
 	}
+	l.know(git)
 	l.repo(git, 0)
+}
+
+func (l *Layout) know(git string) {
+	if l.known == nil {
+		l.known = map[string]bool{}
+	}
+	l.known[git] = true
 }
 
 // linkedRepo gives the repository that a linked work tree belongs to, which has to
@@ -108,6 +120,7 @@ func linkedRepo(git string) (common string, ok bool) {
 }
 
 func (l *Layout) repo(git string, depth int) {
+	l.know(git)
 	l.repos = append(l.repos, git)
 	for _, name := range gitFiles {
 		path := filepath.Join(git, name)
@@ -171,7 +184,7 @@ func (l *Layout) absent() []string {
 		if filepath.Base(filepath.Dir(git)) == "worktrees" || !l.governed(git) {
 			continue
 		}
-		for _, name := range []string{"commondir", "config.worktree"} {
+		for _, name := range []string{"commondir", "config", "config.worktree"} {
 			path := filepath.Join(git, name)
 			if _, err := os.Lstat(path); err != nil {
 				out = append(out, path)

@@ -15,6 +15,7 @@ type Layout struct {
 	entries []entry // by path, so that what lies above comes before
 	repos   []string
 	names   []named
+	known   map[string]bool // what git takes for a repository, as far as it was looked for
 }
 
 // entry is a path without symbolic links and whether what is below is writable.

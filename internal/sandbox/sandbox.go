@@ -108,8 +108,9 @@ func (r *Run) Failure() string {
 	return r.failure()
 }
 
-// Undone lists what the command left where it may not write, by ways that the
-// mechanism could not close, and that was taken away again. It is good once the
+// Undone lists what the command left where it may not write, or what makes git run
+// programs in a repository that it made, by ways that the mechanism could not close,
+// and that was taken away again or renamed to end in [HeldBack]. It is good once the
 // command has ended.
 func (r *Run) Undone() []string {
 	if r.touched == nil {
@@ -117,6 +118,9 @@ func (r *Run) Undone() []string {
 	}
 	return r.touched()
 }
+
+// HeldBack ends the name of what was renamed, see [Run.Undone].
+const HeldBack = ".held-back"
 
 // Confines says whether commands under the policy are kept to all of it, so that
 // they may run without a question. With a mechanism that cannot keep what is

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/proc"
@@ -26,12 +27,16 @@ func (s *Shell) confine(exec *registry.Execution, cmd *proc.Command) (*sandbox.R
 	return box, nil
 }
 
+// maxUndone bounds how much of what was undone is told.
+const maxUndone = 20
+
 // sandboxSchema describes how a command was confined.
 func sandboxSchema() schema.Property {
 	return schema.Optional("sandbox", schema.ClosedObject("How the command was confined.",
 		schema.Required("mode", schema.String("The mode it ran under.")),
 		schema.Required("denied", schema.Boolean("Whether it was kept from writing something.")),
 		schema.Optional("enforcement", schema.String("What confined it; absent when nothing did.")),
+		schema.Optional("undone", schema.Array("What it left where nothing may be left, and that was taken away or renamed when it had ended.", schema.String(""))),
 		schema.Optional("runnerFailed", schema.Boolean("Set when the box could not be set up: the command was not run.")),
 	))
 }
@@ -51,6 +56,13 @@ func confined(value jsonvalue.Value, out proc.Outcome, box *sandbox.Run, dir str
 	)
 	if box.Enforcement != "" {
 		report = report.With("enforcement", jsonvalue.String(box.Enforcement))
+	}
+	if undone := box.Undone(); len(undone) > 0 {
+		list := make([]jsonvalue.Value, min(len(undone), maxUndone))
+		for i := range list {
+			list[i] = jsonvalue.String(strings.ToValidUTF8(undone[i], "\uFFFD"))
+		}
+		report = report.With("undone", jsonvalue.Array(list...))
 	}
 	if why := box.Failure(); why != "" {
 		report = report.With("runnerFailed", jsonvalue.Bool(true))
@@ -72,6 +84,14 @@ func sandboxLines(value jsonvalue.Value) []string {
 	var lines []string
 	if denied, _ := report.Get("denied").Bool(); denied {
 		lines = append(lines, tools.SandboxDenied(mode))
+	}
+	if undone := report.Get("undone"); undone.Len() > 0 {
+		var names []string
+		for _, u := range undone.Elements() {
+			name, _ := u.Str()
+			names = append(names, name)
+		}
+		lines = append(lines, fmt.Sprintf("[sandbox: removed, or renamed to *%s, because programs would run by it: %s]", sandbox.HeldBack, strings.Join(names, ", ")))
 	}
 	if code, ok := value.Get("exitCode").Int64(); (!ok || code != 0) && sandbox.LacksNetwork(report.GetString("enforcement")) &&
 		sandbox.MissesNetwork(value.Get("stdout").GetString("text")+"\n"+value.Get("stderr").GetString("text")) {

@@ -374,6 +374,7 @@ func TestSandboxLines(t *testing.T) {
 	for _, c := range []struct{ sandbox, stdout, want string }{
 		{`{"mode":"read-only","denied":true,"enforcement":"landlock, no network"}`, "out\n", "out\n[sandbox: file access denied under read-only mode]\n" + hint + "[exit code: 1]"},
 		{`{"mode":"workspace-write","denied":false,"enforcement":"landlock, no network"}`, "out\n", "out\n[exit code: 1]"},
+		{`{"mode":"workspace-write","denied":true,"enforcement":"landlock, no network","undone":["/w/.git/hooks/x","/w/.git/config"]}`, "out\n", "out\n[sandbox: file access denied under workspace-write mode]\n[sandbox: removed, or renamed to *.held-back, because programs would run by it: /w/.git/hooks/x, /w/.git/config]\n" + hint + "[exit code: 1]"},
 		{`{"mode":"workspace-write","denied":false,"enforcement":"bwrap, no network"}`, "Could not resolve host\n", "Could not resolve host\n[sandbox: no network under workspace-write mode]\n" + hint + "[exit code: 1]"},
 		{`{"mode":"workspace-write","denied":false,"enforcement":"bwrap"}`, "Could not resolve host\n", "Could not resolve host\n[exit code: 1]"},
 	} {

@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A command may make a repository, and everybody who later uses git there does what
+// its hooks and configuration say. No mechanism keeps a name from appearing; so what
+// has appeared is looked at when the command has ended, and what names a program is
+// set aside under another name, where git does not look.
+
+// maxGitConfig is how much of a configuration is read; a longer one is set aside.
+const maxGitConfig = 256 << 10
+
+// vet looks at the repositories that are at the top of a root, or one folder down,
+// and that were not there when the layout was made. It gives what it set aside.
+func (l *Layout) vet() (held []string) {
+	for _, n := range l.names {
+		if n.home {
+			continue
+		}
+		root, err := os.OpenRoot(n.dir)
+		if err != nil {
+			continue
+		}
+		v := &vetting{layout: l, root: root, dir: n.dir}
+		v.place(".git")
+		for _, c := range children(n.dir, maxNeighbours) {
+			if c.IsDir() && !strings.HasPrefix(c.Name(), ".") {
+				v.place(filepath.Join(c.Name(), ".git"))
+			}
+		}
+		_ = root.Close()
+		held = append(held, v.held...)
+	}
+	return held
+}
+
+// vetting is the look at one root. Every path is relative to it, and none of its
+// operations leads out of it, whatever links a process puts in its way.
+type vetting struct {
+	layout *Layout
+	root   *os.Root
+	dir    string
+	held   []string
+	depth  int
+}
+
+// place looks at what git would take for a repository.
+func (v *vetting) place(git string) {
+	if v.layout.known[filepath.Join(v.dir, git)] {
+		return
+	}
+	info, err := v.root.Lstat(git)
+	switch {
+	case err != nil:
+	case info.IsDir():
+		v.repo(git)
+	case !info.Mode().IsRegular() || !v.leads(git):
+		v.setAside(git)
+	}
+}
+
+// leads says whether a file that names a repository names one that a command cannot
+// have made, or that has been looked at.
+func (v *vetting) leads(git string) bool {
+	text, ok := v.read(git)
+	target, found := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
+	if !ok || !found {
+		return !ok || strings.TrimSpace(text) == ""
+	}
+	if target = strings.TrimSpace(target); !filepath.IsAbs(target) {
+		target = filepath.Join(v.dir, filepath.Dir(git), target)
+	}
+	real, err := filepath.EvalSymlinks(target)
+	if err != nil {
+		return false // it may appear
+	}
+	if rel, err := filepath.Rel(v.dir, real); err == nil && filepath.IsLocal(rel) {
+		v.repo(rel)
+		return true
+	}
+	return !v.layout.governed(real)
+}
+
+// repo looks at a repository's own files.
+func (v *vetting) repo(git string) {
+	if v.layout.known[filepath.Join(v.dir, git)] || v.depth > 2 {
+		return
+	}
+	v.depth++
+	defer func() { v.depth-- }()
+	v.hooks(filepath.Join(git, "hooks"))
+	v.config(git)
+	v.ifThere(filepath.Join(git, "config.worktree"))
+	common := filepath.Join(git, "commondir")
+	if _, err := v.root.Lstat(common); err == nil {
+		text, ok := v.read(common)
+		// That of a linked work tree says where the repository is that it belongs to.
+		if ok && filepath.Base(filepath.Dir(git)) == "worktrees" && strings.TrimSpace(text) == filepath.Join("..", "..") {
+			v.repo(filepath.Dir(filepath.Dir(git)))
+		} else {
+			v.setAside(common)
+		}
+	}
+}
+
+func (v *vetting) hooks(dir string) {
+	info, err := v.root.Lstat(dir)
+	if err != nil {
+		return
+	}
+	if !info.IsDir() {
+		v.setAside(dir)
+		return
+	}
+	f, err := v.root.Open(dir)
+	if err != nil {
+		v.setAside(dir)
+		return
+	}
+	list, err := f.ReadDir(maxChildren)
+	_ = f.Close()
+	if err != nil && err != io.EOF || len(list) == maxChildren {
+		v.setAside(dir)
+		return
+	}
+	for _, e := range list {
+		if !e.IsDir() && !strings.HasSuffix(e.Name(), ".sample") && !strings.Contains(e.Name(), HeldBack) {
+			v.setAside(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+func (v *vetting) config(git string) {
+	path := filepath.Join(git, "config")
+	if _, err := v.root.Lstat(path); err != nil {
+		return
+	}
+	text, ok := v.read(path)
+	harmless, all := "", false
+	if ok {
+		harmless, all = harmlessConfig(text, func(worktree string) bool {
+			rel, err := filepath.Rel(v.dir, filepath.Join(v.dir, git, worktree))
+			return err == nil && !filepath.IsAbs(worktree) && filepath.IsLocal(rel)
+		})
+	}
+	if all {
+		return
+	}
+	v.setAside(path)
+	if f, err := v.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+		_, _ = f.WriteString(harmless)
+		_ = f.Close()
+	}
+}
+
+// read gives the text of a regular file.
+func (v *vetting) read(path string) (text string, ok bool) {
+	if info, err := v.root.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
+		return "", false
+	}
+	f, err := v.root.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxGitConfig+1))
+	return string(data), err == nil && len(data) <= maxGitConfig
+}
+
+func (v *vetting) ifThere(path string) {
+	if _, err := v.root.Lstat(path); err == nil {
+		v.setAside(path)
+	}
+}
+
+// setAside renames what is at a path; what cannot be renamed is removed.
+func (v *vetting) setAside(path string) {
+	for n := 1; n < 100; n++ {
+		to := path + HeldBack
+		if n > 1 {
+			to += fmt.Sprint("-", n)
+		}
+		if _, err := v.root.Lstat(to); err == nil {
+			continue
+		}
+		if v.root.Rename(path, to) == nil {
+			v.held = append(v.held, filepath.Join(v.dir, path))
+			return
+		}
+		break
+	}
+	if _, err := v.root.Lstat(path); err == nil && v.root.RemoveAll(path) == nil {
+		v.held = append(v.held, filepath.Join(v.dir, path))
+	}
+}

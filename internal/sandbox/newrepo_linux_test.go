@@ -1,0 +1,116 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dsh-acp/dsh-acp/internal/sandbox"
+)
+
+// Each script makes a repository that runs "evil" in the hands of whoever uses git in
+// the folder next.
+func TestNewRepositoriesRunNothing(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	const evil = `printf '#!/bin/sh\ntouch '$BASE'/escaped\n' > evil && chmod +x evil; `
+	scripts := map[string]string{
+		"hook before the repository":  "mkdir -p .git/hooks && cp evil .git/hooks/post-checkout",
+		"hook":                        "git init -q . && cp evil .git/hooks/post-checkout",
+		"hook by link":                "git init -q . && ln -s ../../evil .git/hooks/post-checkout",
+		"folder of hooks by link":     "git init -q . && mkdir h && cp evil h/post-checkout && rm -r .git/hooks && ln -s ../h .git/hooks",
+		"fsmonitor":                   "git init -q . && git config core.fsmonitor $PWD/evil",
+		"hooks path":                  "git init -q . && mkdir h && cp evil h/post-checkout && git config core.hooksPath $PWD/h",
+		"one line":                    "git init -q . && printf '[core] fsmonitor = %s\\n' $PWD/evil >> .git/config",
+		"continued line":              "git init -q . && printf '[user]\\n\\tname = x\\\\\\n\\n[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> .git/config",
+		"included":                    "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config include.path $PWD/inc",
+		"included if":                 "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config includeIf.gitdir:/.path $PWD/inc",
+		"configuration by link":       "git init -q . && mv .git/config c && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> c && ln -s ../c .git/config",
+		"configuration of a worktree": "git init -q . && git config extensions.worktreeConfig true && git config --worktree core.fsmonitor $PWD/evil",
+		"commondir":                   "git init -q . && cp -r .git e && git config -f e/config core.fsmonitor $PWD/evil && echo ../e > .git/commondir",
+		"file":                        "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && echo gitdir: e > .git",
+		"file to elsewhere":           "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && echo gitdir: $TMPDIR/e/.git > .git",
+		"link":                        "git init -q e && git config -f e/.git/config core.fsmonitor $PWD/evil && ln -s e/.git .git",
+		"link to elsewhere":           "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && ln -s $TMPDIR/e/.git .git",
+		"one folder down":             "git init -q sub && cp evil sub/.git/hooks/post-checkout && git -C sub config core.fsmonitor $PWD/evil",
+		"false worktree":              "git init -q e && mkdir -p e/.git/worktrees/w && git config -f e/.git/config core.fsmonitor $PWD/evil && cd e/.git/worktrees/w && cp ../../HEAD . && echo ../.. > commondir && echo $OLDPWD/.git > gitdir && cd $OLDPWD && echo gitdir: e/.git/worktrees/w > .git",
+		"filter":                      "git init -q . && git config filter.f.clean $PWD/evil && git config filter.f.smudge $PWD/evil && echo '* filter=f' > .gitattributes",
+	}
+	use := `for d in . sub; do (cd $d 2>/dev/null && { [ ! -d .git ] || [ -e .git/HEAD ] || git init -q .; }; git status; touch t; git add t; git -c user.name=a -c user.email=b commit -qm x; git checkout -q -b y) done`
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			outside := func(w *world) {
+				cmd := exec.Command("bash", "-c", use)
+				cmd.Dir = w.work
+				cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CEILING_DIRECTORIES="+w.base)
+				_, _ = cmd.CombinedOutput() // whether it works is not the question
+			}
+			tame := newWorld(t, sandbox.New(sandbox.None))
+			tame.bash(evil + script)
+			outside(tame)
+			if _, err := os.Lstat(tame.path("escaped")); err != nil {
+				t.Skipf("%s runs nothing with this git", name)
+			}
+			eachBox(t, func(t *testing.T, w *world) {
+				r := w.bash(evil + script)
+				if len(r.undone) == 0 || r.failure != "" {
+					t.Errorf("nothing was undone: %+v", r)
+				}
+				for range 2 {
+					outside(w)
+					w.absent("escaped")
+					// The next command finds a repository that is protected as any.
+					w.bash("true")
+				}
+			})
+		})
+	}
+}
+
+// A repository as it is made every day stays as it was made.
+func TestNewRepositoriesStay(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	protecting(t, func(t *testing.T, w *world) {
+		r := w.bash(`git init -q . && git config user.name n && git config user.email a@b && echo a > a && git add a && git commit -qm one &&
+			git remote add origin https://example.com/x.git && git branch -q side && git clone -q . copy && git -c protocol.file.allow=always submodule --quiet add "$PWD/copy" sub && git worktree add -q tree side && cat .git/config`)
+		if r.code != 0 || len(r.undone) > 0 {
+			t.Fatalf("%+v", r)
+		}
+		if got := w.ok("git log --oneline | wc -l && git -C tree status --short && git -C copy remote && git -C sub log --oneline | wc -l"); strings.Join(strings.Fields(got), " ") != "1 origin 1" {
+			t.Error(got)
+		}
+	})
+}
+
+// What is set aside keeps what it said, and so does what is harmless beside it.
+func TestWhatIsSetAsideIsKept(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		if _, err := exec.LookPath("git"); err != nil {
+			t.Skip("git is not installed")
+		}
+		r := w.bash("git init -q . && git config user.name 'A B' && git config alias.x '!evil' && echo hook > .git/hooks/pre-push && cp .git/config before")
+		want := []string{w.path("work/.git/hooks/pre-push"), w.path("work/.git/config")}
+		if !slices.Equal(r.undone, want) {
+			t.Errorf("undone %q", r.undone)
+		}
+		w.unchanged("work/.git/hooks/pre-push"+sandbox.HeldBack, "hook\n")
+		before, err := os.ReadFile(w.path("work/before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.unchanged("work/.git/config"+sandbox.HeldBack, string(before))
+		if got := w.ok("git config user.name; git config core.bare; git config alias.x || echo none"); got != "A B\nfalse\nnone\n" {
+			t.Error(got)
+		}
+		// What a link leads to is nobody's to rename.
+		w.write("home/h/pre-push", "mine\n")
+		w.bash("rm -rf .git && mkdir .git && ln -s " + filepath.Join(w.home, "h") + " .git/hooks")
+		w.unchanged("home/h/pre-push", "mine\n")
+	})
+}
