@@ -80,8 +80,7 @@ func New(cfg Config) *Provider {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = BaseURL
 	}
-	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimSuffix(cfg.BaseURL, "/messages"), "/v1")
+	cfg.BaseURL = httpx.BaseURL(cfg.BaseURL, "/messages", "/v1")
 	return &Provider{cfg: cfg, client: &httpx.Client{
 		Secrets:  prepare.HeaderSecrets(cfg.Header),
 		Provider: cfg.ProviderID, BaseURL: cfg.BaseURL, Key: cfg.APIKey, KeyHint: cfg.KeyHint, KeyNeeded: cfg.BaseURL == BaseURL,

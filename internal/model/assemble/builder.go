@@ -57,6 +57,10 @@ func New(tools *prepare.ToolSet, emit func(model.Chunk) bool) *Builder {
 // answer is larger than is sane; nil as long as all is well.
 func (b *Builder) Err() error { return b.err }
 
+// Amount grows with whatever the answer holds; it tells an event that adds
+// something from one that does not.
+func (b *Builder) Amount() int { return b.size + b.next }
+
 // Tools are what the request offers.
 func (b *Builder) Tools() *prepare.ToolSet { return b.tools }
 

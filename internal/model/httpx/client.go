@@ -128,7 +128,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
 	}
-	req, err := http.NewRequestWithContext(inner, r.Method, strings.TrimRight(c.BaseURL, "/")+r.Path, body)
+	req, err := http.NewRequestWithContext(inner, r.Method, address(c.BaseURL, r.Path), body)
+	if err == nil && req.URL.Host == "" && (req.URL.Scheme == "http" || req.URL.Scheme == "https") {
+		err = errors.New("no host")
+	}
 	if err != nil {
 		cancel(nil)
 		return nil, &model.Error{Code: "NETWORK", Message: fmt.Sprintf("the address of %s is no URL; set model.base_url to something like http://localhost:8080/v1", c.Provider)}
@@ -179,6 +182,33 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		return nil, c.StatusError(Failure{Status: got.StatusCode, Header: got.Header, Body: text, Model: r.Model, secret: key})
 	}
 	return resp, nil
+}
+
+// address appends a path to a base URL, before the query that some gateways
+// have in theirs.
+func address(base, path string) string {
+	base, query, _ := strings.Cut(base, "?")
+	base = strings.TrimRight(base, "/") + path
+	if query == "" {
+		return base
+	}
+	if strings.Contains(path, "?") {
+		return base + "&" + query
+	}
+	return base + "?" + query
+}
+
+// BaseURL takes a base URL as people write it: without blanks around it, slashes
+// at its end, and any of these ends of its path. Its query stays.
+func BaseURL(text string, ends ...string) string {
+	base, query, asks := strings.Cut(strings.TrimSpace(text), "?")
+	for _, end := range append([]string{""}, ends...) {
+		base = strings.TrimRight(strings.TrimSuffix(base, end), "/")
+	}
+	if asks {
+		return base + "?" + query
+	}
+	return base
 }
 
 // key asks for the API key. A key that no header can carry is refused here, as

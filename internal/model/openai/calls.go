@@ -46,11 +46,7 @@ func (t *tracker) delta(v jsonvalue.Value) {
 	}
 	c.SetID(id)
 	if name != "" && name != c.Name() {
-		if c.Name() == "" {
-			c.SetName(name)
-		} else if joined := c.Name() + name; t.tools.Has(joined) {
-			c.SetName(joined)
-		}
+		c.SetName(t.goesOn(c, name))
 	}
 	c.Args(args)
 	if x := v.Get(extraContent); x.IsObject() {
@@ -134,9 +130,23 @@ func (t *tracker) begins(c *tracked, id, name string) bool {
 	return !t.joins(c, name)
 }
 
-// joins reports whether the name is the second part of c's name.
+// joins reports whether the name is another part of c's name, or more of it.
 func (t *tracker) joins(c *tracked, name string) bool {
-	return c.Arguments() == "" && !t.tools.Has(c.Name()) && t.tools.Has(c.Name()+name)
+	return c.Arguments() == "" && !t.tools.Has(c.Name()) && t.goesOn(c, name) != ""
+}
+
+// goesOn is c's name when name has come as well: its next part, or all of it
+// again; "" when it is neither.
+func (t *tracker) goesOn(c *tracked, name string) string {
+	switch joined := c.Name() + name; {
+	case c.Name() == "":
+		return name
+	case t.tools.Begins(joined):
+		return joined
+	case strings.HasPrefix(name, c.Name()) && !t.tools.Has(c.Name()) && t.tools.Begins(name):
+		return name
+	}
+	return ""
 }
 
 func finished(args string) bool {

@@ -29,6 +29,8 @@ type decoder struct {
 	calls tracker
 
 	finish  string // the server's word
+	choice  *int64 // the number of the choice that is read
+	thought bool   // reasoning has come as text
 	refusal bool
 	usage   *model.Usage
 	details details
@@ -103,12 +105,14 @@ func (d *decoder) stream(body io.Reader) error {
 			return &model.Error{Code: "PROTOCOL", Retryable: true, Err: err, Message: d.p.cfg.ProviderID + " sent something that is no part of an answer (" + err.Error() + "); the connection may have been cut: try again"}
 		}
 		any = true
+		before := d.amount()
 		if err := d.event(v, ev.Data); err != nil {
 			return err
 		}
-		if d.finish != "" {
+		switch {
+		case d.finish != "":
 			d.resp.Patience(afterFinish)
-		} else {
+		case d.amount() > before:
 			d.resp.Progress()
 		}
 	}
@@ -117,6 +121,9 @@ func (d *decoder) stream(body io.Reader) error {
 	}
 	return nil
 }
+
+// amount grows with what has come of the answer.
+func (d *decoder) amount() int { return d.b.Amount() + d.details.amount }
 
 // once reads an answer that was not streamed, from a server that cannot.
 func (d *decoder) once(body io.Reader) error {
@@ -167,7 +174,7 @@ func (d *decoder) event(v jsonvalue.Value, raw []byte) error {
 	if d.usage == nil {
 		d.readUsage(v.Get("x_groq").Get("usage"))
 	}
-	c := v.Get("choices").At(0)
+	c := d.chosen(v.Get("choices"))
 	if c.IsUndefined() {
 		return nil
 	}
@@ -176,7 +183,7 @@ func (d *decoder) event(v jsonvalue.Value, raw []byte) error {
 		delta = c.Get("message")
 	}
 	d.delta(delta)
-	if s := c.GetString("finish_reason"); s != "" {
+	if s := c.GetString("finish_reason"); s != "" && s != "null" {
 		d.finish = s
 		if e := c.Get("error"); e.IsObject() {
 			return d.resp.ServerError(jsonvalue.Object(member("error", e)).JSON(), d.model)
@@ -185,16 +192,35 @@ func (d *decoder) event(v jsonvalue.Value, raw []byte) error {
 	return nil
 }
 
+// chosen finds the choice that is read among those of an event: the first that
+// came. We ask for one, and a gateway may ask for more.
+func (d *decoder) chosen(choices jsonvalue.Value) jsonvalue.Value {
+	for _, c := range choices.Elements() {
+		n, _ := c.Get("index").Int64()
+		if d.choice == nil {
+			d.choice = &n
+		}
+		if n == *d.choice {
+			return c
+		}
+	}
+	return jsonvalue.Value{}
+}
+
 func (d *decoder) delta(v jsonvalue.Value) {
 	// Servers that know several of these fill them with the same.
 	for _, key := range []string{"reasoning_content", "reasoning", "reasoning_text"} {
 		if s := v.GetString(key); s != "" {
 			d.b.Reasoning(s)
+			d.thought = true
 			break
 		}
 	}
 	for _, x := range v.Get(reasoningDetails).Elements() {
 		d.details.add(x)
+		if !d.thought {
+			d.b.Reasoning(x.GetString("text") + x.GetString("summary"))
+		}
 	}
 	content := v.Get("content")
 	if s, ok := content.Str(); ok {
@@ -218,6 +244,10 @@ func (d *decoder) delta(v jsonvalue.Value) {
 	for _, call := range v.Get("tool_calls").Elements() {
 		d.calls.delta(call)
 	}
+	// The protocol's first way to call, of which an answer holds one.
+	if f := v.Get("function_call"); f.IsObject() {
+		d.calls.delta(jsonvalue.Object(member("index", jsonvalue.Int(0)), member("function", f)))
+	}
 }
 
 // readUsage takes the token counts, in the spellings of several servers.
@@ -233,12 +263,15 @@ func (d *decoder) readUsage(v jsonvalue.Value) {
 		}
 		return nil
 	}
-	u := &model.Usage{}
+	u, said := &model.Usage{}, false
 	if n := count(v, "prompt_tokens", "input_tokens"); n != nil {
-		u.InputTokens = *n
+		u.InputTokens, said = *n, true
 	}
 	if n := count(v, "completion_tokens", "output_tokens"); n != nil {
-		u.OutputTokens = *n
+		u.OutputTokens, said = *n, true
+	}
+	if !said {
+		return
 	}
 	u.CacheReadTokens = count(v, "prompt_cache_hit_tokens", "cached_tokens")
 	if u.CacheReadTokens == nil {

@@ -91,7 +91,7 @@ func New(cfg Config) *Provider {
 		cfg.ProviderID = string(cfg.Dialect)
 	}
 	// Whoever copies an address from a manual has the whole of it.
-	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/chat/completions")
+	cfg.BaseURL = httpx.BaseURL(cfg.BaseURL, "/chat/completions")
 	p := &Provider{cfg: cfg}
 	p.client = &httpx.Client{
 		Secrets:  prepare.HeaderSecrets(cfg.Header),

@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
@@ -94,6 +95,17 @@ func (s *ToolSet) Has(name string) bool {
 	_, wire := s.byWire[name]
 	_, own := s.byName[name]
 	return wire || own
+}
+
+// Begins reports whether the name of a tool that is offered begins so, on the
+// wire.
+func (s *ToolSet) Begins(wire string) bool {
+	for _, t := range s.Tools {
+		if strings.HasPrefix(t.Wire, wire) {
+			return true
+		}
+	}
+	return false
 }
 
 // ParameterType is the type that a tool's schema gives a parameter; "" when it
