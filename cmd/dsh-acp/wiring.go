@@ -63,6 +63,7 @@ type app struct {
 // stands between an editor and its first answer.
 func newApp(cfg *config.Config, logger *slog.Logger) (*app, error) {
 	a := &app{cfg: cfg, logger: logger, procs: proc.NewSupervisor()}
+	proc.HideVariables(cfg.Model.APIKeyEnv, cfg.Web.Search.APIKeyEnv) // they may be called anything
 	var err error
 	if a.registry, err = registry.New(registry.Options{Mode: registry.Mode(cfg.Tools.Mode), Logger: logger}); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // The model looks for the key in all the places where it can be found. Whatever
@@ -121,6 +122,30 @@ func TestNoKeyIsWrittenShownOrSent(t *testing.T) {
 
 // Arguments that an editor's reader of JSON would refuse are announced all the
 // same, and do not go back to the server.
+// A key in a variable whose name does not say so is kept from commands, hooks and
+// MCP servers too.
+func TestAKeyInAVariableOfAnyNameIsKeptFromCommands(t *testing.T) {
+	cwd := t.TempDir()
+	write(t, filepath.Join(cwd, "hooks.json"), hookFile(t, "PreToolUse", "", "env > hook.env"))
+	c := start(t, setup{
+		cwd: cwd, env: []string{"LLM_AUTH=sk-e2e-key-of-any-name", "LLM_SEARCH=other-key-of-any-name", "LLM_PLAIN=plain"},
+		config: "model: {provider: local, api_key_env: LLM_AUTH}\nweb: {search: {provider: tavily, api_key_env: LLM_SEARCH}}\n" +
+			"permissions: {preset: danger-full-access}\nhooks: {claude_code: hooks.json}\n",
+	})
+	s := c.openWith(nil, stdioServer("any", []string{"sh", "-c", "env > " + filepath.Join(cwd, "server.env")}))
+	c.prompt(s, tool("bash", map[string]any{"command": "env > bash.env", "description": "Look around"}))
+	for _, name := range []string{"hook.env", "bash.env", "server.env"} {
+		text, err := os.ReadFile(filepath.Join(cwd, name))
+		// The prompt waits for a server, but not for ever.
+		for end := time.Now().Add(time.Minute); !strings.Contains(string(text), "LLM_PLAIN") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			text, err = os.ReadFile(filepath.Join(cwd, name))
+		}
+		if err != nil || !strings.Contains(string(text), "LLM_PLAIN=plain") || strings.Contains(string(text), "of-any-name") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
 func TestArgumentsThatNoReaderTakesAreAnnounced(t *testing.T) {
 	steps := []string{
 		`{"command":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,

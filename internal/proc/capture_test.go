@@ -130,6 +130,16 @@ func TestCaptureSpills(t *testing.T) {
 	})
 }
 
+func TestHiddenVariables(t *testing.T) {
+	if got := CommandEnv([]string{"HIDDEN_BY_TEST=1"}); got[0] != "HIDDEN_BY_TEST=1" {
+		t.Errorf("%q", got)
+	}
+	HideVariables("", "hidden_by_Test")
+	if got := CommandEnv([]string{"HIDDEN_BY_TEST=1", "=x", "SHOWN=2"}); got[0] == "HIDDEN_BY_TEST=1" || !slices.Contains(got, "SHOWN=2") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestCommandEnv(t *testing.T) {
 	got := CommandEnv([]string{
 		"PATH=/bin", "HOME=/h", "api_Key=1", "MY_SECRET_X=2", "GITHUB_TOKEN=3", "DSH_HOME=/old", "dsh_x=1",

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"strings"
+	"sync"
 )
 
 // CommandEnv is the environment for a command that the model wrote, derived
@@ -41,8 +42,35 @@ var nonInteractive = []string{
 	"VISUAL=true",
 }
 
+// named are the variables that are hidden whatever they are called.
+var named struct {
+	mu  sync.RWMutex
+	set map[string]bool
+}
+
+// HideVariables keeps more variables from every command: those that hold a secret
+// and whose names do not say so. It holds for the whole program; "" is no name.
+func HideVariables(names ...string) {
+	named.mu.Lock()
+	defer named.mu.Unlock()
+	if named.set == nil {
+		named.set = map[string]bool{}
+	}
+	for _, name := range names {
+		if name != "" {
+			named.set[strings.ToUpper(name)] = true
+		}
+	}
+}
+
 func hidden(name string) bool {
 	upper := strings.ToUpper(name)
+	named.mu.RLock()
+	chosen := named.set[upper]
+	named.mu.RUnlock()
+	if chosen {
+		return true
+	}
 	if strings.HasPrefix(upper, "DSH_") || strings.HasPrefix(upper, "BASH_FUNC_") || upper == "BASH_ENV" || upper == "ENV" {
 		return true
 	}
