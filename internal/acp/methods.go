@@ -165,25 +165,13 @@ func distinctDirs(cwd string, dirs []string) []string {
 	return out
 }
 
-// handlePrompt queues a prompt. Nothing is logged for a prompt that is refused.
-func (s *Server) handlePrompt(_ context.Context, req *wire.Request) {
-	p, perr := protocol.DecodePrompt(req.Params)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
-	l, perr := s.session(p.SessionID)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
+// prompt queues a prompt. Nothing is logged for a prompt that is refused.
+func (s *Server) prompt(req *wire.Request, l *liveSession, p protocol.PromptRequest) *protocol.Error {
 	parts, perr := readPrompt(p.Prompt, s.imageSupport(l))
-	if perr == nil {
-		perr = l.enqueue(req, parts, p.Meta)
-	}
 	if perr != nil {
-		s.fail(req, perr)
+		return perr
 	}
+	return l.enqueue(req, parts, p.Meta)
 }
 
 // handleCancel ends a session's turns. An unknown session and one with nothing

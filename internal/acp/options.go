@@ -152,22 +152,11 @@ func modelChoices(lists []agent.ProviderModels) protocol.Choices {
 	return protocol.Grouped(groups...)
 }
 
-// handleSetMode switches between the modes. The choice is taken on the reading
+// setMode switches between the modes. The choice is taken on the reading
 // goroutine, so that a prompt right behind it sees it.
-func (s *Server) handleSetMode(_ context.Context, req *wire.Request) {
-	p, perr := protocol.DecodeSetMode(req.Params)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
-	l, perr := s.session(p.SessionID)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
+func (s *Server) setMode(req *wire.Request, l *liveSession, p protocol.SetModeRequest) *protocol.Error {
 	if p.ModeID != modeDefault && p.ModeID != modePlan {
-		s.fail(req, invalidValue("unknown session mode "+quoted(p.ModeID)+" — available modes: "+modeDefault+", "+modePlan))
-		return
+		return invalidValue("unknown session mode " + quoted(p.ModeID) + " — available modes: " + modeDefault + ", " + modePlan)
 	}
 	l.agent.SetPlanning(p.ModeID == modePlan)
 	wire.Go(req, func(context.Context) (any, error) {
@@ -178,23 +167,13 @@ func (s *Server) handleSetMode(_ context.Context, req *wire.Request) {
 		s.reply(req, protocol.Empty{})
 		return nil, nil
 	})
+	return nil
 }
 
-// handleSetConfigOption changes one option and answers with all of them.
-func (s *Server) handleSetConfigOption(_ context.Context, req *wire.Request) {
-	p, perr := protocol.DecodeSetConfigOption(req.Params)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
-	l, perr := s.session(p.SessionID)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
+// setConfigOption changes one option and answers with all of them.
+func (s *Server) setConfigOption(req *wire.Request, l *liveSession, p protocol.SetConfigOptionRequest) *protocol.Error {
 	if perr := l.choose(p); perr != nil {
-		s.fail(req, perr)
-		return
+		return perr
 	}
 	wire.Go(req, func(context.Context) (any, error) {
 		l.viewMu.Lock()
@@ -207,6 +186,7 @@ func (s *Server) handleSetConfigOption(_ context.Context, req *wire.Request) {
 		s.reply(req, protocol.SetConfigOptionResponse{ConfigOptions: list})
 		return nil, nil
 	})
+	return nil
 }
 
 // choose takes one choice. It blocks on nothing.

@@ -5,6 +5,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -213,14 +214,35 @@ var handlers = map[string]handler{
 	protocol.MethodSessionLoad:     {serve: (*Server).handleLoad},
 	protocol.MethodSessionResume:   {serve: (*Server).handleResume},
 	protocol.MethodSessionList:     {serve: (*Server).handleList},
-	protocol.MethodSessionClose:    {serve: (*Server).handleClose},
+	protocol.MethodSessionClose:    {serve: onOpen(protocol.DecodeSession, (*Server).closeOpen)},
 	protocol.MethodSessionDelete:   {serve: (*Server).handleDelete},
 	protocol.MethodSessionFork:     {serve: (*Server).handleFork},
 	protocol.MethodSessionSetTitle: {serve: (*Server).handleSetTitle},
-	protocol.MethodSessionPrompt:   {serve: (*Server).handlePrompt},
-	protocol.MethodSessionSetMode:  {serve: (*Server).handleSetMode},
-	protocol.MethodSetConfigOption: {serve: (*Server).handleSetConfigOption},
+	protocol.MethodSessionPrompt:   {serve: onOpen(protocol.DecodePrompt, (*Server).prompt)},
+	protocol.MethodSessionSetMode:  {serve: onOpen(protocol.DecodeSetMode, (*Server).setMode)},
+	protocol.MethodSetConfigOption: {serve: onOpen(protocol.DecodeSetConfigOption, (*Server).setConfigOption)},
 	protocol.MethodSessionCancel:   {notification: true, serve: (*Server).handleCancel},
+}
+
+// onOpen makes a method's function of one that serves it on the open session that
+// it is about: it reads the parameters, finds the session, and answers with what
+// is wrong. What serve gives is answered too; after nil, serve sees to the answer.
+func onOpen[P interface{ Session() string }](
+	decode func(json.RawMessage) (P, *protocol.Error), serve func(*Server, *wire.Request, *liveSession, P) *protocol.Error,
+) func(*Server, context.Context, *wire.Request) {
+	return func(s *Server, _ context.Context, req *wire.Request) {
+		p, perr := decode(req.Params)
+		var l *liveSession
+		if perr == nil {
+			l, perr = s.session(p.Session())
+		}
+		if perr == nil {
+			perr = serve(s, req, l, p)
+		}
+		if perr != nil {
+			s.fail(req, perr)
+		}
+	}
 }
 
 // fail answers with an error. The peer may be gone, which is no news.

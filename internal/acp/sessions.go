@@ -225,18 +225,8 @@ func parseCursor(text string) (cursor, error) {
 	return c, err
 }
 
-// handleClose cancels what runs in a session, waits for its end and frees it.
-func (s *Server) handleClose(_ context.Context, req *wire.Request) {
-	p, perr := protocol.DecodeSession(req.Params)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
-	l, perr := s.session(p.SessionID)
-	if perr != nil {
-		s.fail(req, perr)
-		return
-	}
+// closeOpen cancels what runs in a session, waits for its end and frees it.
+func (s *Server) closeOpen(req *wire.Request, l *liveSession, _ protocol.SessionRequest) *protocol.Error {
 	l.stop()
 	l.cancelTurns(errCancelledByClient)
 	wire.Go(req, func(ctx context.Context) (any, error) {
@@ -245,6 +235,7 @@ func (s *Server) handleClose(_ context.Context, req *wire.Request) {
 		}
 		return protocol.Empty{}, nil
 	})
+	return nil
 }
 
 // closeSession ends a session and waits until its log is closed. Its running

@@ -223,6 +223,9 @@ type SessionRequest struct {
 	Meta      Meta
 }
 
+// Session is the session that it is about.
+func (r SessionRequest) Session() string { return r.SessionID }
+
 // DecodeSession reads parameters that name a session and nothing else.
 func DecodeSession(params json.RawMessage) (SessionRequest, *Error) {
 	d := decodeParams(params)
@@ -251,6 +254,9 @@ type PromptRequest struct {
 	Meta   Meta
 }
 
+// Session is the session that it is about.
+func (r PromptRequest) Session() string { return r.SessionID }
+
 // DecodePrompt reads the parameters of session/prompt.
 func DecodePrompt(params json.RawMessage) (PromptRequest, *Error) {
 	d := decodeParams(params)
@@ -268,6 +274,9 @@ type SetModeRequest struct {
 	Meta              Meta
 }
 
+// Session is the session that it is about.
+func (r SetModeRequest) Session() string { return r.SessionID }
+
 // DecodeSetMode reads the parameters of session/set_mode.
 func DecodeSetMode(params json.RawMessage) (SetModeRequest, *Error) {
 	d := decodeParams(params)
@@ -284,6 +293,9 @@ type SetConfigOptionRequest struct {
 	Bool *bool
 	Meta Meta
 }
+
+// Session is the session that it is about.
+func (r SetConfigOptionRequest) Session() string { return r.SessionID }
 
 // DecodeSetConfigOption reads the parameters of session/set_config_option.
 func DecodeSetConfigOption(params json.RawMessage) (SetConfigOptionRequest, *Error) {
