@@ -222,19 +222,9 @@ func (p *Provider) info(id string) model.Info { return p.configured(p.served(id)
 
 // served is info without what is configured for the chosen model.
 func (p *Provider) served(id string) model.Info {
-	for _, i := range p.cfg.Models {
-		if i.ID == id {
-			return known.Merge(i)
-		}
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, i := range p.listed {
-		if i.ID == id {
-			return i
-		}
-	}
-	return known.Info(id)
+	return known.Find(id, p.cfg.Models, p.listed)
 }
 
 // configured puts what is configured for the chosen model over what is known.

@@ -222,6 +222,16 @@ func TestAnswers(t *testing.T) {
 		{"refusal", []string{begin, stop("refusal"), end}, `[] content-filter`},
 		{"pause", slices.Concat([]string{begin}, said(0, "a"), []string{stop("pause_turn"), end}), `[{"type":"text","text":"a"}] stop`},
 		{"unknown blocks and events", slices.Concat([]string{begin, `{"type":"novel"}`, start(0, `{"type":"server_tool_use","id":"x"}`), delta(0, `{"type":"input_json_delta","partial_json":"{}"}`), close(0)}, said(1, "a"), []string{stop("end_turn"), end}), `[{"type":"text","text":"a"}] stop`},
+		{"calls whose end is left out", []string{
+			begin, start(0, `{"type":"tool_use","id":"t1","name":"read","input":{"path":"x"}}`), start(1, `{"type":"tool_use","id":"t2","name":"read","input":{}}`), delta(1, `{"type":"input_json_delta","partial_json":"{\"path\":1}"}`), stop("tool_use"), end,
+		}, `[{"type":"tool-call","id":"t1","name":"read","arguments":"{\"path\":\"x\"}"},{"type":"tool-call","id":"t2","name":"read","arguments":"{\"path\":1}"}] tool-calls`},
+		{"calls with one index", []string{
+			begin, start(0, `{"type":"tool_use","id":"t1","name":"read","input":{"path":"x"}}`), start(0, `{"type":"tool_use","id":"t2","name":"read","input":{"path":"y"}}`), close(0), stop("tool_use"), end,
+		}, `[{"type":"tool-call","id":"t1","name":"read","arguments":"{\"path\":\"x\"}"},{"type":"tool-call","id":"t2","name":"read","arguments":"{\"path\":\"y\"}"}] tool-calls`},
+		{"not streamed", []string{
+			`{"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"a"},{"type":"tool_use","id":"t","name":"read","input":{"path":"x"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":20}}`,
+		}, `[{"type":"reasoning","text":"hm","signature":"s"},{"type":"text","text":"a"},{"type":"tool-call","id":"t","name":"read","arguments":"{\"path\":\"x\"}"}] tool-calls`},
+		{"duplicate keys", slices.Concat([]string{begin}, []string{`{"type":"content_block_delta","x":1,"x":2,"index":0,"delta":{"type":"text_delta","text":"a"}}`}, []string{stop("end_turn"), end}), `[{"type":"text","text":"a"}] stop`},
 		{"leaked markup", slices.Concat([]string{begin}, said(0, `<｜DSML｜invoke name=\"read\"></｜DSML｜invoke>`), []string{stop("end_turn"), end}), `[{"type":"tool-call","id":"call_0","name":"read","arguments":"{}"}] tool-calls`},
 	} {
 		got, acc, err := play(t, t.Context(), serve(t, events(c.stream...)).provider(), ask())

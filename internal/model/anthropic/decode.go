@@ -2,9 +2,10 @@ package anthropic
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"mime"
+	"slices"
 	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
@@ -42,13 +43,7 @@ type call struct {
 func (p *Provider) decode(resp *httpx.Response, req model.Request, b *assemble.Builder) error {
 	d := &decoder{p: p, resp: resp, model: req.Model, b: b, calls: map[int64]*call{}}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" {
-		page, _ := io.ReadAll(io.LimitReader(resp, 64<<10))
-		title := ""
-		if t := httpx.Text(page); t.Message != "" && t.HTML {
-			title = fmt.Sprintf(" (%q)", t.Message)
-		}
-		return &model.Error{Code: "PROTOCOL", Status: resp.Status, Message: fmt.Sprintf(
-			"%s answered with a web page%s instead of a model's answer: check model.base_url, and whether a proxy asks for a login", p.cfg.ProviderID, title)}
+		return resp.WebPage("check model.base_url")
 	}
 	if err := d.stream(); err != nil {
 		return err
@@ -78,7 +73,7 @@ func (d *decoder) stream() error {
 			}
 			return err
 		}
-		v, err := jsonvalue.Parse(ev.Data)
+		v, err := httpx.JSON(ev.Data)
 		if err != nil {
 			if d.stop != "" {
 				return nil
@@ -86,13 +81,14 @@ func (d *decoder) stream() error {
 			return &model.Error{Code: "PROTOCOL", Retryable: true, Err: err, Message: name + " sent something that is no part of an answer (" + err.Error() + "); the connection may have been cut: try again"}
 		}
 		any = true
+		before := d.b.Amount()
 		if err := d.event(v, ev.Data); err != nil {
 			return err
 		}
 		switch {
 		case d.stop != "":
 			d.resp.Patience(afterFinish)
-		case v.GetString("type") != "ping":
+		case d.b.Amount() > before:
 			d.resp.Progress()
 		}
 	}
@@ -131,8 +127,21 @@ func (d *decoder) event(v jsonvalue.Value, raw []byte) error {
 		}
 	case "message_stop":
 		d.ended = true
+	case "message":
+		d.whole(v)
 	}
 	return nil
+}
+
+// whole takes an answer that was not streamed, from a server that cannot.
+func (d *decoder) whole(v jsonvalue.Value) {
+	for i, block := range v.Get("content").Elements() {
+		d.start(int64(i), block)
+		d.b.Split()
+	}
+	d.usage.read(v.Get("usage"))
+	d.stop = v.GetString("stop_reason")
+	d.ended = true
 }
 
 func (d *decoder) start(index int64, block jsonvalue.Value) {
@@ -150,6 +159,9 @@ func (d *decoder) start(index int64, block jsonvalue.Value) {
 		d.b.Extra(redacted, block.Get("data"))
 		d.b.Split()
 	case "tool_use":
+		if c := d.calls[index]; c != nil {
+			c.close() // its end was left out
+		}
 		d.calls[index] = &call{Call: d.b.Call(block.GetString("id"), block.GetString("name")), input: block.Get("input")}
 	}
 }
@@ -178,8 +190,12 @@ func (c *call) close() {
 	c.End()
 }
 
-// end turns the server's word for the end into ours.
+// end turns the server's word for the end into ours. Calls whose end was left
+// out end with the answer.
 func (d *decoder) end() error {
+	for _, index := range slices.Sorted(maps.Keys(d.calls)) {
+		d.calls[index].close()
+	}
 	kind := model.FinishStop
 	switch d.stop {
 	case "":

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/dsh-acp/dsh-acp/internal/jsonvalue"
 	"github.com/dsh-acp/dsh-acp/internal/model"
 	"github.com/dsh-acp/dsh-acp/internal/model/httpx"
 	"github.com/dsh-acp/dsh-acp/internal/model/known"
@@ -78,7 +77,7 @@ func (p *Provider) fetch(ctx context.Context) ([]model.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := jsonvalue.Parse(data)
+	v, err := httpx.JSON(data)
 	if err != nil {
 		return nil, &model.Error{Code: "PROTOCOL", Err: err, Message: p.cfg.ProviderID + " answered the question for its models with something that is no JSON; check model.base_url"}
 	}

@@ -79,6 +79,19 @@ func Merge(info model.Info) model.Info {
 	return info
 }
 
+// Find is what is known of a model: what the configuration says of it, else what
+// the server listed, with what is open filled from the table.
+func Find(id string, configured, listed []model.Info) model.Info {
+	for _, list := range [][]model.Info{configured, listed} {
+		for _, i := range list {
+			if i.ID == id {
+				return Merge(i)
+			}
+		}
+	}
+	return Info(id)
+}
+
 // Configured puts what the user has said of a model over what is known: its
 // context and its longest answer, in tokens, where they are more than 0, and
 // whether it takes images, where that was said.

@@ -18,6 +18,12 @@ func TestInfo(t *testing.T) {
 	if i := Info("claude-opus-4-5"); i.MaxOutput != 64_000 || !i.Images || !i.Reasoning {
 		t.Errorf("%+v", i)
 	}
+	own, served := []model.Info{{ID: "x", ContextWindow: 1}, {ID: "gpt-5", MaxOutput: 3}}, []model.Info{{ID: "x", ContextWindow: 2}, {ID: "y", ContextWindow: 4}}
+	for id, want := range map[string][2]int64{"x": {1, 0}, "y": {4, 0}, "gpt-5": {400_000, 3}, "z": {0, 0}, "o1": {200_000, 100_000}} {
+		if got := Find(id, own, served); got.ID != id || got.ContextWindow != want[0] || got.MaxOutput != want[1] {
+			t.Errorf("%q: %+v", id, got)
+		}
+	}
 	if i := Merge(model.Info{ID: "gpt-5", ContextWindow: 7}); i.ContextWindow != 7 || i.MaxOutput != 128_000 || !i.Images {
 		t.Errorf("%+v", i)
 	}

@@ -2,9 +2,7 @@ package openai
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"strings"
@@ -44,7 +42,7 @@ func (p *Provider) decode(resp *httpx.Response, req model.Request, b *assemble.B
 	var err error
 	switch kind {
 	case "text/html":
-		return p.webPage(resp)
+		return resp.WebPage("check model.base_url (many servers want it to end with /v1)")
 	case "application/json":
 		// Some label a stream so; its first byte tells.
 		r := bufio.NewReader(resp)
@@ -63,17 +61,6 @@ func (p *Provider) decode(resp *httpx.Response, req model.Request, b *assemble.B
 		return err
 	}
 	return d.end()
-}
-
-// webPage is the failure for a page where an answer should be.
-func (p *Provider) webPage(resp *httpx.Response) error {
-	page, _ := io.ReadAll(io.LimitReader(resp, 64<<10))
-	title := ""
-	if t := httpx.Text(page); t.Message != "" && t.HTML {
-		title = fmt.Sprintf(" (%q)", t.Message)
-	}
-	return &model.Error{Code: "PROTOCOL", Status: resp.Status, Message: fmt.Sprintf(
-		"%s answered with a web page%s instead of a model's answer: check model.base_url (many servers want it to end with /v1), and whether a proxy asks for a login", p.cfg.ProviderID, title)}
 }
 
 // stream reads events up to the end.
@@ -97,7 +84,7 @@ func (d *decoder) stream(body io.Reader) error {
 		if ev.Name == "error" && d.finish == "" {
 			return d.resp.ServerError(ev.Data, d.model) // whatever it looks like
 		}
-		v, err := parse(ev.Data)
+		v, err := httpx.JSON(ev.Data)
 		if err != nil {
 			if d.finish != "" {
 				return nil
@@ -132,7 +119,7 @@ func (d *decoder) once(body io.Reader) error {
 	if err != nil {
 		return d.broken(err)
 	}
-	v, err := parse(data)
+	v, err := httpx.JSON(data)
 	if err != nil || len(data) > most {
 		return &model.Error{Code: "PROTOCOL", Retryable: true, Err: err, Message: d.p.cfg.ProviderID + " answered with something that is no JSON; check model.base_url"}
 	}
@@ -146,20 +133,6 @@ func (d *decoder) broken(err error) error {
 		return &model.Error{Code: "PROTOCOL", Err: err, Message: d.p.cfg.ProviderID + ": " + err.Error() + "; check model.base_url"}
 	}
 	return err
-}
-
-// parse reads one event. Servers do send duplicate keys and text that is not
-// UTF-8, which a strict reader refuses.
-func parse(data []byte) (jsonvalue.Value, error) {
-	v, err := jsonvalue.Parse(data)
-	if err == nil {
-		return v, nil
-	}
-	var x any
-	if json.Unmarshal(data, &x) != nil {
-		return v, err
-	}
-	return jsonvalue.FromGo(x)
 }
 
 // event takes one event, or a whole answer.

@@ -100,7 +100,7 @@ func (p *Provider) list(ctx context.Context) ([]model.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := parse(data)
+	v, err := httpx.JSON(data)
 	if err != nil {
 		return nil, &model.Error{Code: "PROTOCOL", Err: err, Message: p.cfg.ProviderID + " answered the question for its models with something that is no JSON; check model.base_url"}
 	}
