@@ -14,6 +14,7 @@ func TestPrices(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		t.Setenv("HOME", t.TempDir()) // it need not be set
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 		return Load(Options{Dir: t.TempDir(), ConfigFile: file})
 	}
