@@ -93,6 +93,9 @@ func (a *app) limits(cfg *config.Config, cwd string) sandbox.Policy {
 			hooks = filepath.Join(cwd, hooks)
 		}
 		p.Protected = append(p.Protected, hooks)
+		if hooks != "" {
+			p.Unmade = append(p.Unmade, hooks)
+		}
 	}
 	if exe, err := os.Executable(); err == nil {
 		p.Protected = append(p.Protected, exe)

@@ -10,6 +10,7 @@ import (
 func (b *Box) follow(run *Run, layout *Layout) (ended func(failure string)) {
 	absent := layout.absent()
 	b.strays.watch(absent)
+	b.strays.know(layout)
 	var mu sync.Mutex
 	var why string
 	var undone []string
@@ -18,7 +19,7 @@ func (b *Box) follow(run *Run, layout *Layout) (ended func(failure string)) {
 	return func(failure string) {
 		mu.Lock()
 		defer mu.Unlock()
-		why, undone = failure, append(undo(absent), layout.vet()...)
+		why, undone = failure, append(undo(absent), layout.vet(b.strays.knows)...)
 	}
 }
 
@@ -26,12 +27,35 @@ func (b *Box) follow(run *Run, layout *Layout) (ended func(failure string)) {
 // were not there when its first command was confined. A process that a command
 // left running can make one long after the command's own end.
 type strays struct {
-	mu sync.Mutex
-	at map[string]struct{}
+	mu    sync.Mutex
+	at    map[string]struct{}
+	known map[string]bool // the repositories that were there when any command began
 }
 
 // maxStrays bounds how many are looked after.
 const maxStrays = 4096
+
+// know remembers the repositories that are there when a command begins: from then on
+// they are protected, and what the user makes of them is no business of a command
+// that has been running since before.
+func (s *strays) know(l *Layout) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	for git := range l.known {
+		if len(s.known) < maxStrays {
+			s.known[git] = true
+		}
+	}
+}
+
+func (s *strays) knows(git string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[git]
+}
 
 // watch looks after those of the paths that only a linked work tree may have. The
 // others can be the user's.

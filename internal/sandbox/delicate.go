@@ -77,7 +77,6 @@ func (l *Layout) protectRepo(dir string) {
 	if _, err := os.Lstat(filepath.Join(git, "HEAD")); err != nil {
 		return // no repository
 	}
-	l.know(git)
 	l.repo(git, 0)
 }
 
@@ -120,8 +119,10 @@ func linkedRepo(git string) (common string, ok bool) {
 }
 
 func (l *Layout) repo(git string, depth int) {
-	l.know(git)
 	l.repos = append(l.repos, git)
+	if _, err := os.Lstat(filepath.Join(git, "config")); err == nil {
+		l.know(git) // without one there would be nothing to keep
+	}
 	for _, name := range gitFiles {
 		path := filepath.Join(git, name)
 		switch info, err := os.Lstat(path); {
@@ -184,7 +185,7 @@ func (l *Layout) absent() []string {
 		if filepath.Base(filepath.Dir(git)) == "worktrees" || !l.governed(git) {
 			continue
 		}
-		for _, name := range []string{"commondir", "config", "config.worktree"} {
+		for _, name := range []string{"commondir", "config.worktree"} {
 			path := filepath.Join(git, name)
 			if _, err := os.Lstat(path); err != nil {
 				out = append(out, path)

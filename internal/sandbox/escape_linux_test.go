@@ -591,8 +591,20 @@ func TestUnixSockets(t *testing.T) {
 				t.Error("connected to an abstract socket")
 			}
 		}
+		// Datagrams need no connection, so one end of a pair could send them anywhere.
+		log, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "sock.log", Net: "unixgram"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		send := `python3 -c "import socket; a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', '../sock.log')"`
+		if r := w.bash(send); r.code == 0 {
+			t.Error("a datagram was sent to a socket outside")
+		}
+		w.ok(`python3 -c "import socket; a,b=socket.socketpair(); a.send(b'x'); a,b=socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET); a.send(b'x')"`)
 		w.policy.UnixSockets = true
 		w.ok(try(at))
+		w.ok(send)
 		w.ok(`python3 -c "import socket; a,b=socket.socketpair(); a.send(b'x')"`)
 	})
 }

@@ -42,6 +42,14 @@ func filterFor(p Policy, noInet bool) ([]byte, error) {
 	for i, f := range families {
 		other[i] = seccomp.Condition{Argument: 0, Operation: seccomp.NotEqual, Value: f}
 	}
+	conditions := []seccomp.NameWithConditions{{Name: "socket", Conditions: other}}
+	if !p.UnixSockets {
+		// One of a pair is a socket like any, and of datagrams it needs no connection to
+		// send them to whoever has a name: SOCK_DGRAM and SOCK_RAW alone have this bit.
+		conditions = append(conditions, seccomp.NameWithConditions{
+			Name: "socketpair", Conditions: seccomp.ArgumentConditions{{Argument: 1, Operation: seccomp.BitsSet, Value: unix.SOCK_DGRAM}},
+		})
+	}
 	info, err := arch.GetInfo("")
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox does not know this processor's system calls: %w", err)
@@ -56,7 +64,7 @@ func filterFor(p Policy, noInet bool) ([]byte, error) {
 		DefaultAction: seccomp.ActionAllow,
 		Syscalls: []seccomp.SyscallGroup{{
 			Action: seccomp.ActionErrno, Names: names,
-			NamesWithCondtions: []seccomp.NameWithConditions{{Name: "socket", Conditions: other}},
+			NamesWithCondtions: conditions,
 		}},
 	}
 	code, err := policy.Assemble()

@@ -16,6 +16,7 @@ type Layout struct {
 	repos   []string
 	names   []named
 	known   map[string]bool // what git takes for a repository, as far as it was looked for
+	unmade  []string        // see Policy.Unmade; those that are not there
 }
 
 // entry is a path without symbolic links and whether what is below is writable.
@@ -60,6 +61,11 @@ func NewLayout(p Policy) *Layout {
 			if sub.IsDir() && !strings.HasPrefix(sub.Name(), ".") {
 				l.protectRepo(filepath.Join(root, sub.Name()))
 			}
+		}
+	}
+	for _, path := range p.Unmade {
+		if _, err := os.Lstat(path); err != nil {
+			l.unmade = append(l.unmade, filepath.Clean(path))
 		}
 	}
 	for _, path := range p.Protected {

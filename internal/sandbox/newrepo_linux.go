@@ -17,8 +17,8 @@ import (
 const maxGitConfig = 256 << 10
 
 // vet looks at the repositories that are at the top of a root, or one folder down,
-// and that were not there when the layout was made. It gives what it set aside.
-func (l *Layout) vet() (held []string) {
+// and that known knows nothing of. It gives what it set aside.
+func (l *Layout) vet(known func(git string) bool) (held []string) {
 	for _, n := range l.names {
 		if n.home {
 			continue
@@ -27,23 +27,60 @@ func (l *Layout) vet() (held []string) {
 		if err != nil {
 			continue
 		}
-		v := &vetting{layout: l, root: root, dir: n.dir}
+		v := &vetting{layout: l, known: known, root: root, dir: n.dir}
 		v.place(".git")
 		for _, c := range children(n.dir, maxNeighbours) {
 			if c.IsDir() && !strings.HasPrefix(c.Name(), ".") {
 				v.place(filepath.Join(c.Name(), ".git"))
 			}
 		}
+		v.unmade()
 		_ = root.Close()
 		held = append(held, v.held...)
 	}
 	return held
 }
 
+// unmade sets aside the files in this root that are not to be made. A link on the
+// way to one that leads out of the root is set aside itself: what is there is not
+// ours to rename.
+func (v *vetting) unmade() {
+	for _, path := range v.layout.unmade {
+		// By its name, and where its folder is by now: the root has no links in it.
+		names := []string{path}
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			names = append(names, filepath.Join(dir, filepath.Base(path)))
+		}
+		for _, name := range names {
+			rel, err := filepath.Rel(v.dir, name)
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			if _, err := os.Lstat(name); err != nil {
+				continue
+			}
+			if _, err := v.root.Lstat(rel); err == nil {
+				v.setAside(rel)
+				continue
+			}
+			for i := 1; i < len(rel); i++ {
+				if rel[i] != filepath.Separator {
+					continue
+				}
+				if info, err := v.root.Lstat(rel[:i]); err == nil && info.Mode()&os.ModeSymlink != 0 {
+					v.setAside(rel[:i])
+					break
+				}
+			}
+		}
+	}
+}
+
 // vetting is the look at one root. Every path is relative to it, and none of its
 // operations leads out of it, whatever links a process puts in its way.
 type vetting struct {
 	layout *Layout
+	known  func(git string) bool
 	root   *os.Root
 	dir    string
 	held   []string
@@ -52,7 +89,7 @@ type vetting struct {
 
 // place looks at what git would take for a repository.
 func (v *vetting) place(git string) {
-	if v.layout.known[filepath.Join(v.dir, git)] {
+	if v.known(filepath.Join(v.dir, git)) {
 		return
 	}
 	info, err := v.root.Lstat(git)
@@ -89,7 +126,7 @@ func (v *vetting) leads(git string) bool {
 
 // repo looks at a repository's own files.
 func (v *vetting) repo(git string) {
-	if v.layout.known[filepath.Join(v.dir, git)] || v.depth > 2 {
+	if v.known(filepath.Join(v.dir, git)) || v.depth > 2 {
 		return
 	}
 	v.depth++

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dsh-acp/dsh-acp/internal/proc"
 	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 )
 
@@ -19,28 +20,34 @@ func TestNewRepositoriesRunNothing(t *testing.T) {
 	}
 	const evil = `printf '#!/bin/sh\ntouch '$BASE'/escaped\n' > evil && chmod +x evil; `
 	scripts := map[string]string{
-		"hook before the repository":  "mkdir -p .git/hooks && cp evil .git/hooks/post-checkout",
-		"hook":                        "git init -q . && cp evil .git/hooks/post-checkout",
-		"hook by link":                "git init -q . && ln -s ../../evil .git/hooks/post-checkout",
-		"folder of hooks by link":     "git init -q . && mkdir h && cp evil h/post-checkout && rm -r .git/hooks && ln -s ../h .git/hooks",
-		"fsmonitor":                   "git init -q . && git config core.fsmonitor $PWD/evil",
-		"hooks path":                  "git init -q . && mkdir h && cp evil h/post-checkout && git config core.hooksPath $PWD/h",
-		"one line":                    "git init -q . && printf '[core] fsmonitor = %s\\n' $PWD/evil >> .git/config",
-		"continued line":              "git init -q . && printf '[user]\\n\\tname = x\\\\\\n\\n[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> .git/config",
-		"included":                    "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config include.path $PWD/inc",
-		"included if":                 "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config includeIf.gitdir:/.path $PWD/inc",
-		"configuration by link":       "git init -q . && mv .git/config c && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> c && ln -s ../c .git/config",
-		"configuration of a worktree": "git init -q . && git config extensions.worktreeConfig true && git config --worktree core.fsmonitor $PWD/evil",
-		"commondir":                   "git init -q . && cp -r .git e && git config -f e/config core.fsmonitor $PWD/evil && echo ../e > .git/commondir",
-		"file":                        "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && echo gitdir: e > .git",
-		"file to elsewhere":           "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && echo gitdir: $TMPDIR/e/.git > .git",
-		"link":                        "git init -q e && git config -f e/.git/config core.fsmonitor $PWD/evil && ln -s e/.git .git",
-		"link to elsewhere":           "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && ln -s $TMPDIR/e/.git .git",
-		"one folder down":             "git init -q sub && cp evil sub/.git/hooks/post-checkout && git -C sub config core.fsmonitor $PWD/evil",
-		"false worktree":              "git init -q e && mkdir -p e/.git/worktrees/w && git config -f e/.git/config core.fsmonitor $PWD/evil && cd e/.git/worktrees/w && cp ../../HEAD . && echo ../.. > commondir && echo $OLDPWD/.git > gitdir && cd $OLDPWD && echo gitdir: e/.git/worktrees/w > .git",
-		"filter":                      "git init -q . && git config filter.f.clean $PWD/evil && git config filter.f.smudge $PWD/evil && echo '* filter=f' > .gitattributes",
+		"hook before the repository":         "mkdir -p .git/hooks && cp evil .git/hooks/post-checkout",
+		"hook":                               "git init -q . && cp evil .git/hooks/post-checkout",
+		"hook by link":                       "git init -q . && ln -s ../../evil .git/hooks/post-checkout",
+		"folder of hooks by link":            "git init -q . && mkdir h && cp evil h/post-checkout && rm -r .git/hooks && ln -s ../h .git/hooks",
+		"fsmonitor":                          "git init -q . && git config core.fsmonitor $PWD/evil",
+		"hooks path":                         "git init -q . && mkdir h && cp evil h/post-checkout && git config core.hooksPath $PWD/h",
+		"one line":                           "git init -q . && printf '[core] fsmonitor = %s\\n' $PWD/evil >> .git/config",
+		"continued line":                     "git init -q . && printf '[user]\\n\\tname = x\\\\\\n\\n[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> .git/config",
+		"included":                           "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config include.path $PWD/inc",
+		"included if":                        "git init -q . && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil > inc && git config includeIf.gitdir:/.path $PWD/inc",
+		"configuration by link":              "git init -q . && mv .git/config c && printf '[core]\\n\\tfsmonitor = %s\\n' $PWD/evil >> c && ln -s ../c .git/config",
+		"configuration of a worktree":        "git init -q . && git config extensions.worktreeConfig true && git config --worktree core.fsmonitor $PWD/evil",
+		"commondir":                          "git init -q . && cp -r .git e && git config -f e/config core.fsmonitor $PWD/evil && echo ../e > .git/commondir",
+		"file":                               "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && echo gitdir: e > .git",
+		"file to elsewhere":                  "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && echo gitdir: $TMPDIR/e/.git > .git",
+		"link":                               "git init -q e && git config -f e/.git/config core.fsmonitor $PWD/evil && ln -s e/.git .git",
+		"link to elsewhere":                  "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && ln -s $TMPDIR/e/.git .git",
+		"one folder down":                    "git init -q sub && cp evil sub/.git/hooks/post-checkout && git -C sub config core.fsmonitor $PWD/evil",
+		"false worktree":                     "git init -q e && mkdir -p e/.git/worktrees/w && git config -f e/.git/config core.fsmonitor $PWD/evil && cd e/.git/worktrees/w && cp ../../HEAD . && echo ../.. > commondir && echo $OLDPWD/.git > gitdir && cd $OLDPWD && echo gitdir: e/.git/worktrees/w > .git",
+		"repository without a configuration": "git init -q . && rm .git/config && git config core.fsmonitor $PWD/evil",
+		"filter":                             "git init -q . && git config filter.f.clean $PWD/evil && git config filter.f.smudge $PWD/evil && echo '* filter=f' > .gitattributes",
 	}
 	use := `for d in . sub; do (cd $d 2>/dev/null && { [ ! -d .git ] || [ -e .git/HEAD ] || git init -q .; }; git status; touch t; git add t; git -c user.name=a -c user.email=b commit -qm x; git checkout -q -b y) done`
+	box := sandbox.New(sandbox.Auto)
+	t.Cleanup(box.Close)
+	if box.Status().Mechanism == sandbox.None {
+		t.Skip("this machine confines nothing")
+	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			outside := func(w *world) {
@@ -55,18 +62,18 @@ func TestNewRepositoriesRunNothing(t *testing.T) {
 			if _, err := os.Lstat(tame.path("escaped")); err != nil {
 				t.Skipf("%s runs nothing with this git", name)
 			}
-			eachBox(t, func(t *testing.T, w *world) {
-				r := w.bash(evil + script)
-				if len(r.undone) == 0 || r.failure != "" {
-					t.Errorf("nothing was undone: %+v", r)
-				}
-				for range 2 {
-					outside(w)
-					w.absent("escaped")
-					// The next command finds a repository that is protected as any.
-					w.bash("true")
-				}
-			})
+			// What is done afterwards is the same whatever confined the command.
+			w := newWorld(t, box)
+			r := w.bash(evil + script)
+			if len(r.undone) == 0 || r.failure != "" {
+				t.Errorf("nothing was undone: %+v", r)
+			}
+			for range 2 {
+				outside(w)
+				w.absent("escaped")
+				// The next command finds a repository that is protected as any.
+				w.bash("true")
+			}
 		})
 	}
 }
@@ -112,5 +119,55 @@ func TestWhatIsSetAsideIsKept(t *testing.T) {
 		w.write("home/h/pre-push", "mine\n")
 		w.bash("rm -rf .git && mkdir .git && ln -s " + filepath.Join(w.home, "h") + " .git/hooks")
 		w.unchanged("home/h/pre-push", "mine\n")
+	})
+}
+
+// A file by which this program would run commands next time does not appear, however
+// it is put there; one that is there already is kept as any protected path.
+func TestUnmadeFilesDoNotAppear(t *testing.T) {
+	eachBox(t, func(t *testing.T, w *world) {
+		w.policy.Unmade = []string{w.path("work/tools/hooks.json"), w.path("elsewhere/hooks.json")}
+		for _, script := range []string{
+			"mkdir -p tools && echo x > tools/hooks.json",
+			"mkdir -p t2 && echo x > t2/hooks.json && ln -s t2 tools",
+			"mkdir -p $TMPDIR/t && echo x > $TMPDIR/t/hooks.json && ln -s $TMPDIR/t tools",
+			"mkdir -p tools && echo x > x.json && ln -s ../x.json tools/hooks.json",
+			"mkdir -p tools/hooks.json",
+		} {
+			r := w.bash(script)
+			w.absent("work/tools/hooks.json")
+			if len(r.undone) != 1 || r.code != 0 {
+				t.Errorf("%s: %+v", script, r)
+			}
+			w.ok("rm -rf tools t2 x.json")
+		}
+		w.write("home/t/hooks.json", "mine\n")
+		w.bash("ln -s ../home/t tools")
+		w.absent("work/tools/hooks.json")
+		w.unchanged("home/t/hooks.json", "mine\n")
+		if r := w.bash("rm -f tools; mkdir tools; echo x > tools/other"); len(r.undone) > 0 || r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A command that runs for long is no reason to look at a repository that was made by
+// others meanwhile, once another command has found it there.
+func TestRepositoriesOfOthersStay(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		run, err := w.box.Command(w.policy) // has begun, and does not end yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.repo()
+		w.write("work/.git/hooks/pre-push", "mine\n")
+		if r := w.bash("true"); len(r.undone) > 0 {
+			t.Errorf("%+v", r)
+		}
+		out, err := w.procs.Run(t.Context(), proc.Command{Spec: proc.Spec{Args: []string{"true"}, Dir: w.work}, Wrap: run.Wrap}, proc.RunOptions{})
+		if err != nil || out.Code != 0 || len(run.Undone()) > 0 {
+			t.Errorf("%v %+v %q", err, out, run.Undone())
+		}
+		w.unchanged("work/.git/hooks/pre-push", "mine\n")
 	})
 }

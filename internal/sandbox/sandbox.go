@@ -40,6 +40,10 @@ type Policy struct {
 	// Protected are paths that stay as they are wherever they lie: the program's
 	// own state and configuration.
 	Protected []string
+	// Unmade are files that the program runs something by, without asking, when they
+	// are there. Those that are not stay so: one that a command made is set aside.
+	// They need not be among Protected.
+	Unmade []string
 	// Home is the user's home folder. When it is a root, or lies in one, nothing
 	// appears directly in it and none of its hidden entries changes.
 	Home string
@@ -108,8 +112,8 @@ func (r *Run) Failure() string {
 	return r.failure()
 }
 
-// Undone lists what the command left where it may not write, or what makes git run
-// programs in a repository that it made, by ways that the mechanism could not close,
+// Undone lists what the command left where it may not write, what makes git run
+// programs in a repository that it made, and what this program would run by, by ways that the mechanism could not close,
 // and that was taken away again or renamed to end in [HeldBack]. It is good once the
 // command has ended.
 func (r *Run) Undone() []string {
