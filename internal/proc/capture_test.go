@@ -131,6 +131,11 @@ func TestCaptureSpills(t *testing.T) {
 }
 
 func TestHiddenVariables(t *testing.T) {
+	t.Cleanup(func() {
+		named.mu.Lock()
+		defer named.mu.Unlock()
+		delete(named.set, "HIDDEN_BY_TEST")
+	})
 	if got := CommandEnv([]string{"HIDDEN_BY_TEST=1"}); got[0] != "HIDDEN_BY_TEST=1" {
 		t.Errorf("%q", got)
 	}
