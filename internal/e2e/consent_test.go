@@ -254,7 +254,7 @@ func TestNobodyIsThereToAnswerForTheWorkspace(t *testing.T) {
 			a := b.start("", "")
 			s := a.open(nil)
 			id := a.request("session/prompt", textPrompt(s, tool("mcp__brought__echo", map[string]any{})))
-			a.wait("the question", func([]frame) bool { return len(a.questions()) > 0 })
+			waitUntil(t, "the question", func() bool { return len(a.questions()) > 0 })
 			if kill {
 				a.kill()
 				a = b.start("", "")
