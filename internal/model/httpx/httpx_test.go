@@ -80,7 +80,7 @@ func TestStatus(t *testing.T) {
 		{"an option, not the model", 400, `{"error":{"message":"model big-1: parameter foo is not supported"}}`, nil, "PROTOCOL", []string{"refused the request"}},
 		{"context, with the answer's limit", 400, `{"error":{"message":"input length and max_tokens exceed context limit: 190000 + 64000 > 200000"}}`, nil, "CONTEXT_LENGTH", []string{"compact"}},
 		{"500", 500, `{"error":"boom"}`, nil, "OVERLOADED retryable", []string{"HTTP 500", "boom"}},
-		{"502 page", 502, "<!DOCTYPE html><html><head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 1000), nil, "OVERLOADED retryable", []string{"web page", `"502 Bad Gateway"`}},
+		{"502 page", 502, "<!DOCTYPE html><html><head><title>502 Bad\nGateway</title></head><body>" + strings.Repeat("x", 1000), nil, "OVERLOADED retryable", []string{"try again later: it answered with a web page", `"502 Bad Gateway"`}},
 		{"503", 503, ``, []string{"Retry-After", "3"}, "OVERLOADED retryable", []string{"later"}},
 		{"conflict", 409, `{"error":{"message":"the model is being loaded","type":"conflict_error"}}`, nil, "OVERLOADED retryable", []string{"HTTP 409", "being loaded", "try again"}},
 		{"conflict with a wait", 409, ``, []string{"Retry-After", "2"}, "OVERLOADED retryable", []string{"busy"}},
@@ -301,6 +301,11 @@ func TestNearest(t *testing.T) {
 	}
 	e := SuggestModel(&model.Error{Code: "NOT_FOUND", Message: "no"}, "zzz", []model.Info{{ID: "a"}, {ID: "b"}})
 	if e.Message != "no; it has a, b" {
+		t.Error(e.Message)
+	}
+	// A name that the server lists is no misspelling of itself.
+	e = SuggestModel(&model.Error{Code: "NOT_FOUND", Message: "no"}, "b", []model.Info{{ID: "a"}, {ID: "b"}})
+	if strings.Contains(e.Message, "did you mean") || !strings.Contains(e.Message, "although it lists it") {
 		t.Error(e.Message)
 	}
 }

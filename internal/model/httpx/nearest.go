@@ -16,6 +16,11 @@ func SuggestModel(e *model.Error, name string, infos []model.Info) *model.Error 
 	out := *e
 	names := make([]string, len(infos))
 	for i, m := range infos {
+		if m.ID == name {
+			// To ask whether this very name was meant would send a person in a circle.
+			out.Message += ", although it lists it: the key may not cover it; choose another model in the editor, or set model.name"
+			return &out
+		}
 		names[i] = m.ID
 	}
 	if best, ok := Nearest(name, names); ok {

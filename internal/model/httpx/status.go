@@ -160,7 +160,7 @@ func (c *Client) StatusError(f Failure) *model.Error {
 		said = ": " + cut(m, 400)
 	}
 	if t.HTML {
-		said = " with a web page"
+		said = ": it answered with a web page"
 		if m := c.redact(t.Message, f.secret); m != "" {
 			said += fmt.Sprintf(" (%q)", cut(m, 100))
 		}
