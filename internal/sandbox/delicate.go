@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +71,10 @@ func (l *Layout) protectRepo(dir string) {
 			if common, ok := linkedRepo(git); ok {
 				l.add(common, true)
 				l.repo(common, 0)
+			} else if named, ok := namedRepo(git); ok && l.above(named) {
+				if _, err := os.Lstat(filepath.Join(named, "HEAD")); err == nil {
+					l.repo(named, 0)
+				}
 			}
 		}
 		return
@@ -91,22 +96,15 @@ func (l *Layout) know(git string) {
 // be writable for a commit. The file in the work tree proves nothing, for a command
 // may have written it; that the repository lists the work tree does.
 func linkedRepo(git string) (common string, ok bool) {
-	text, err := os.ReadFile(git)
-	dir, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
-	if err != nil || !found {
+	dir, ok := namedRepo(git)
+	if !ok || filepath.Base(filepath.Dir(dir)) != "worktrees" {
 		return "", false
 	}
-	if dir = strings.TrimSpace(dir); !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(git), dir)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil || filepath.Base(filepath.Dir(dir)) != "worktrees" {
+	back, ok := smallFile(filepath.Join(dir, "gitdir"))
+	if !ok {
 		return "", false
 	}
-	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
-	if err != nil {
-		return "", false
-	}
-	if real, err := filepath.EvalSymlinks(strings.TrimSpace(string(back))); err != nil || real != git {
+	if real, err := filepath.EvalSymlinks(strings.TrimSpace(back)); err != nil || real != git {
 		return "", false
 	}
 	common = filepath.Dir(filepath.Dir(dir))
@@ -116,6 +114,39 @@ func linkedRepo(git string) (common string, ok bool) {
 		}
 	}
 	return common, true
+}
+
+// namedRepo gives the folder that a file in the place of a repository names.
+func namedRepo(git string) (dir string, ok bool) {
+	text, ok := smallFile(git)
+	dir, found := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
+	if !ok || !found {
+		return "", false
+	}
+	if dir = strings.TrimSpace(dir); !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(git), dir)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	return dir, err == nil
+}
+
+// maxSmallFile is far more than a path takes.
+const maxSmallFile = 64 << 10
+
+// smallFile gives the text of a regular file. A command may have put anything in its
+// place: a pipe that nobody writes to, or a file of any size.
+func smallFile(path string) (text string, ok bool) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSmallFile {
+		return "", false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSmallFile))
+	return string(data), err == nil
 }
 
 func (l *Layout) repo(git string, depth int) {

@@ -59,8 +59,7 @@ func (v *vetting) unmade() {
 			if _, err := os.Lstat(name); err != nil {
 				continue
 			}
-			if _, err := v.root.Lstat(rel); err == nil {
-				v.setAside(rel)
+			if _, err := v.root.Lstat(rel); err == nil && v.setAside(rel) {
 				continue
 			}
 			for i := 1; i < len(rel); i++ {
@@ -103,25 +102,38 @@ func (v *vetting) place(git string) {
 }
 
 // leads says whether a file that names a repository names one that a command cannot
-// have made, or that has been looked at.
+// have made, or that has been looked at. It has to say so in the way that git writes
+// it, and without links: others read the same text as another path, git among them.
 func (v *vetting) leads(git string) bool {
 	text, ok := v.read(git)
-	target, found := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-	if !ok || !found {
-		return !ok || strings.TrimSpace(text) == ""
+	if ok && strings.TrimSpace(text) == "" {
+		return true
 	}
-	if target = strings.TrimSpace(target); !filepath.IsAbs(target) {
+	target, found := strings.CutPrefix(strings.TrimRight(text, "\r\n"), "gitdir: ")
+	if !ok || !found || target == "" || target != filepath.Clean(target) || target != strings.TrimSpace(target) {
+		return false
+	}
+	if !filepath.IsAbs(target) {
 		target = filepath.Join(v.dir, filepath.Dir(git), target)
 	}
 	real, err := filepath.EvalSymlinks(target)
 	if err != nil {
 		return false // it may appear
 	}
-	if rel, err := filepath.Rel(v.dir, real); err == nil && filepath.IsLocal(rel) {
-		v.repo(rel)
+	if !v.layout.governed(real) {
 		return true
 	}
-	return !v.layout.governed(real)
+	rel, err := filepath.Rel(v.dir, real)
+	if err != nil || !filepath.IsLocal(rel) || real != target {
+		return false
+	}
+	v.repo(rel)
+	// Only what is a repository already will be kept from the next command.
+	if filepath.Base(filepath.Dir(rel)) == "worktrees" {
+		_, ok := linkedRepo(filepath.Join(v.dir, git))
+		return ok && v.there(filepath.Join(rel, "commondir"))
+	}
+	return v.there(filepath.Join(rel, "HEAD")) && v.there(filepath.Join(rel, "config"))
 }
 
 // repo looks at a repository's own files.
@@ -138,7 +150,7 @@ func (v *vetting) repo(git string) {
 	if _, err := v.root.Lstat(common); err == nil {
 		text, ok := v.read(common)
 		// That of a linked work tree says where the repository is that it belongs to.
-		if ok && filepath.Base(filepath.Dir(git)) == "worktrees" && strings.TrimSpace(text) == filepath.Join("..", "..") {
+		if ok && filepath.Base(filepath.Dir(git)) == "worktrees" && strings.TrimRight(text, "\r\n") == filepath.Join("..", "..") {
 			v.repo(filepath.Dir(filepath.Dir(git)))
 		} else {
 			v.setAside(common)
@@ -155,7 +167,7 @@ func (v *vetting) hooks(dir string) {
 		v.setAside(dir)
 		return
 	}
-	f, err := v.root.Open(dir)
+	f, err := v.root.OpenFile(dir, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		v.setAside(dir)
 		return
@@ -189,7 +201,9 @@ func (v *vetting) config(git string) {
 	if all {
 		return
 	}
-	v.setAside(path)
+	if !v.setAside(path) {
+		return
+	}
 	if f, err := v.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
 		_, _ = f.WriteString(harmless)
 		_ = f.Close()
@@ -201,7 +215,7 @@ func (v *vetting) read(path string) (text string, ok bool) {
 	if info, err := v.root.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxGitConfig {
 		return "", false
 	}
-	f, err := v.root.Open(path)
+	f, err := v.root.OpenFile(path, os.O_RDONLY|nonBlocking, 0) // it may be a pipe by now
 	if err != nil {
 		return "", false
 	}
@@ -210,29 +224,59 @@ func (v *vetting) read(path string) (text string, ok bool) {
 	return string(data), err == nil && len(data) <= maxGitConfig
 }
 
+func (v *vetting) there(path string) bool {
+	_, err := v.root.Lstat(path)
+	return err == nil
+}
+
 func (v *vetting) ifThere(path string) {
-	if _, err := v.root.Lstat(path); err == nil {
+	if v.there(path) {
 		v.setAside(path)
 	}
 }
 
-// setAside renames what is at a path; what cannot be renamed is removed.
-func (v *vetting) setAside(path string) {
+// setAside renames what is at a path; what cannot be renamed is removed. It does so
+// where a command may have put it, and nowhere else: a command can name any folder
+// of the workspace as a repository, or lead a name to it, and not all are its to change.
+func (v *vetting) setAside(path string) bool {
+	dir, err := v.root.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	real, ok := place(dir)
+	name := filepath.Base(path)
+	if !ok || !v.layout.governed(filepath.Join(real, name)) {
+		return false
+	}
 	for n := 1; n < 100; n++ {
-		to := path + HeldBack
+		to := name + HeldBack
 		if n > 1 {
 			to += fmt.Sprint("-", n)
 		}
-		if _, err := v.root.Lstat(to); err == nil {
+		if _, err := dir.Lstat(to); err == nil {
 			continue
 		}
-		if v.root.Rename(path, to) == nil {
+		if dir.Rename(name, to) == nil {
 			v.held = append(v.held, filepath.Join(v.dir, path))
-			return
+			return true
 		}
 		break
 	}
-	if _, err := v.root.Lstat(path); err == nil && v.root.RemoveAll(path) == nil {
+	if _, err := dir.Lstat(name); err == nil && dir.RemoveAll(name) == nil {
 		v.held = append(v.held, filepath.Join(v.dir, path))
+		return true
 	}
+	return false
+}
+
+// place is where an open folder lies, whatever its name leads to by now.
+func place(dir *os.Root) (path string, ok bool) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	path, err = os.Readlink(fmt.Sprint("/proc/self/fd/", f.Fd()))
+	return path, err == nil
 }

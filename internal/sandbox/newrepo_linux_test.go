@@ -35,6 +35,9 @@ func TestNewRepositoriesRunNothing(t *testing.T) {
 		"commondir":                          "git init -q . && cp -r .git e && git config -f e/config core.fsmonitor $PWD/evil && echo ../e > .git/commondir",
 		"file":                               "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && echo gitdir: e > .git",
 		"file to elsewhere":                  "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && echo gitdir: $TMPDIR/e/.git > .git",
+		"file of another form":               "git init -q --bare 'e ' && git config -f 'e /config' core.bare false && git config -f 'e /config' core.fsmonitor $PWD/evil && git init -q --bare e && printf 'gitdir: e ' > .git",
+		"file with a long end":               "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && { echo gitdir: e; head -c 400000 /dev/zero | tr '\\0' '\\n'; } > .git",
+		"file by way of a link":              "mkdir -p p/q && git init -q --bare p/e && git config -f p/e/config core.bare false && git config -f p/e/config core.fsmonitor $PWD/evil && git init -q --bare e && ln -s p/q l && echo gitdir: l/../e > .git",
 		"link":                               "git init -q e && git config -f e/.git/config core.fsmonitor $PWD/evil && ln -s e/.git .git",
 		"link to elsewhere":                  "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && ln -s $TMPDIR/e/.git .git",
 		"one folder down":                    "git init -q sub && cp evil sub/.git/hooks/post-checkout && git -C sub config core.fsmonitor $PWD/evil",
@@ -169,5 +172,58 @@ func TestRepositoriesOfOthersStay(t *testing.T) {
 			t.Errorf("%v %+v %q", err, out, run.Undone())
 		}
 		w.unchanged("work/.git/hooks/pre-push", "mine\n")
+	})
+}
+
+// A repository is protected from the next command wherever a file says that it is.
+func TestANewRepositoryElsewhereIsProtected(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	protecting(t, func(t *testing.T, w *world) {
+		if r := w.bash("mkdir -p deep/in && git init -q --separate-git-dir deep/in/e sub"); r.code != 0 || len(r.undone) > 0 {
+			t.Fatalf("%+v", r)
+		}
+		if r := w.bash("echo x > deep/in/e/hooks/pre-push || git -C sub config core.fsmonitor evil || mv deep/in/e deep/in/f"); r.code == 0 {
+			t.Errorf("%+v", r)
+		}
+		w.absent("work/deep/in/e/hooks/pre-push")
+		w.ok("cd sub && touch a && git add a && git -c user.name=a -c user.email=b commit -qm x")
+	})
+}
+
+// What a command may not change it does not get renamed either, by calling it a
+// repository's or by leading a name to it.
+func TestNothingProtectedIsSetAside(t *testing.T) {
+	protecting(t, func(t *testing.T, w *world) {
+		w.write("work/.claude/hooks/guard.sh", "mine\n")
+		w.write("work/.claude/config", "mine\n")
+		w.write("work/.claude/hooks.json", "mine\n")
+		w.policy.Unmade = []string{w.path("work/tools/hooks.json")}
+		for _, script := range []string{
+			"mkdir -p sub && echo gitdir: ../.claude > sub/.git",
+			"mkdir -p sub && echo gitdir: $PWD/.claude > sub/.git",
+			"mkdir -p sub/.git && ln -s ../../.claude/hooks sub/.git/hooks && ln -s ../../.claude/config sub/.git/config",
+			"ln -s .claude tools",
+		} {
+			w.bash(script)
+			w.unchanged("work/.claude/hooks/guard.sh", "mine\n")
+			w.unchanged("work/.claude/config", "mine\n")
+			w.unchanged("work/.claude/hooks.json", "mine\n")
+			w.absent("work/tools/hooks.json")
+			w.bash("rm -rf sub* tools*")
+		}
+	})
+}
+
+// Files that a command makes where this program reads a path hold it up by no size
+// and no kind.
+func TestRepositoriesOfAnyKindAreRead(t *testing.T) {
+	eachBox(t, func(t *testing.T, w *world) {
+		w.ok("mkdir -p sub x/worktrees/w other && echo gitdir: $PWD/x/worktrees/w > sub/.git && mkfifo x/worktrees/w/gitdir && truncate -s 1T other/.git")
+		// The user's own, so that it stays and is read before each command.
+		w.write("work/mine/.git", "gitdir: "+w.path("work/x/worktrees/w")+"\n")
+		w.ok("true")
+		w.ok("true")
 	})
 }
