@@ -8,9 +8,13 @@ import (
 )
 
 func TestKeepDescriptors(t *testing.T) {
-	if os.Getenv("KEEP_DESCRIPTORS_HELPER") != "" {
+	if way := os.Getenv("KEEP_DESCRIPTORS_HELPER"); way != "" {
 		before, _ := exec.Command("readlink", "/proc/self/fd/3").Output()
-		KeepDescriptors()
+		if way == "each" {
+			keepEach()
+		} else {
+			KeepDescriptors()
+		}
 		after, _ := exec.Command("readlink", "/proc/self/fd/3").Output()
 		still, _ := os.Readlink("/proc/self/fd/3")
 		os.Stdout.WriteString("before " + strings.TrimSpace(string(before)) + ", after " + strings.TrimSpace(string(after)) + ", own " + still + ".\n")
@@ -21,14 +25,16 @@ func TestKeepDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKeepDescriptors$")
-	cmd.Env = []string{"KEEP_DESCRIPTORS_HELPER=1", "PATH=" + os.Getenv("PATH")}
-	cmd.ExtraFiles = []*os.File{f}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if want := "before " + f.Name() + ", after , own " + f.Name() + ".\n"; !strings.Contains(string(out), want) {
-		t.Errorf("%s\nwant %s", out, want)
+	for _, way := range []string{"range", "each"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKeepDescriptors$")
+		cmd.Env = []string{"KEEP_DESCRIPTORS_HELPER=" + way, "PATH=" + os.Getenv("PATH")}
+		cmd.ExtraFiles = []*os.File{f}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if want := "before " + f.Name() + ", after , own " + f.Name() + ".\n"; !strings.Contains(string(out), want) {
+			t.Errorf("%s: %s\nwant %s", way, out, want)
+		}
 	}
 }
