@@ -313,7 +313,7 @@ func (a *app) Brought(s *agent.Session) string {
 		case b.refused:
 			state = "never runs, as you said"
 		}
-		shown := cards.Fence("", strings.Join(b.lines, "\n"))
+		shown := cards.Fence("", cards.Folded(b.lines))
 		if tooLong(b) {
 			shown = b.readElsewhere()
 		}

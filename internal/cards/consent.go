@@ -34,7 +34,7 @@ func (p *Projector) consentAsked(d jsonvalue.Value) []Update {
 		Card: Generic, Title: title, Kind: KindOther, Locations: []Location{{Path: path}},
 		RawInput: jsonvalue.Object(jsonvalue.Member{Key: "path", Value: jsonvalue.String(path)}, jsonvalue.Member{Key: "lines", Value: d.Get("lines")}),
 		Content: []content.Block{
-			content.Text(explained + "\n\n" + Fence("", strings.Join(lines, "\n")) + "\n\nThey are named in " + path + ". Nothing runs before you allow it. A yes holds for this content in this place: a file that changes is asked about again."),
+			content.Text(explained + "\n\n" + Fence("", Folded(lines)) + "\n\nThey are named in " + path + ". Nothing runs before you allow it. A yes holds for this content in this place: a file that changes is asked about again."),
 		},
 	})
 	p.calls[id] = &openCall{name: u.Name, card: Generic, announce: u}
@@ -62,4 +62,32 @@ func (p *Projector) consentAnswered(d jsonvalue.Value) []Update {
 	b := content.Text(said)
 	u.Content = append(append([]ToolContent{}, open.announce.Content...), ToolContent{Block: &b})
 	return []Update{u}
+}
+
+// foldAt is how many characters of a line are seen in a narrow editor, about.
+const foldAt = 100
+
+// continued begins what continues the line above it.
+const continued = "  ↳ "
+
+// Folded is lines as a person reads them before a yes: those that are long are
+// folded. Editors do not wrap code, and what follows many spaces would be found by
+// nobody.
+func Folded(lines []string) string {
+	var out strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		n := 0
+		for _, r := range l {
+			if n == foldAt {
+				out.WriteString("\n" + continued)
+				n = 0
+			}
+			out.WriteRune(r)
+			n++
+		}
+	}
+	return out.String()
 }

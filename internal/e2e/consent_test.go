@@ -122,8 +122,9 @@ func TestTheEditorAsksAboutWhatTheWorkspaceBrings(t *testing.T) {
 				{`"title":"Start the MCP servers of this workspace?"`, "brought: " + os.Args[0] + ` 'two words'\n  ` + mcptest.RoleVariable + " = ok", "/.mcp.json"},
 				{`"title":"Run the hooks of this workspace?"`, "UserPromptSubmit: touch hooked", "/.claude/settings.json"},
 			} {
+				unfolded := strings.ReplaceAll(asked[i], `\n  ↳ `, "")
 				for _, w := range want {
-					if !strings.Contains(asked[i], w) {
+					if !strings.Contains(unfolded, w) {
 						t.Errorf("question %d does not show %s: %s", i, w, asked[i])
 					}
 				}
