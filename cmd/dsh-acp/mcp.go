@@ -133,8 +133,11 @@ func (a *app) commandMCP(cfg *config.Config, id, cwd string, scope *registry.Sco
 		Supervisor: a.procs, Scope: scope, SessionID: id, Cwd: cwd, Version: versionString(), Logger: a.logger, Wait: cfg.Limits.MCPWait, Token: a.logins().Token,
 	})
 	brought, err := projectServers(cfg, cwd)
-	if err != nil || brought.remedy != "" {
-		a.logger.Warn("the MCP servers of the folder are not started", "err", err, "remedy", brought.remedy)
+	switch {
+	case err != nil:
+		a.logger.Warn("the MCP servers of the folder are not started", "err", err)
+	case brought.remedy != "":
+		a.logger.Warn("the MCP servers of the folder are not started", "remedy", brought.remedy)
 	}
 	s.Start(append(userServers(cfg), brought.servers...)...)
 	return s

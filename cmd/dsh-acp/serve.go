@@ -24,13 +24,16 @@ Now waiting for protocol messages on stdin; end with Ctrl-D.
 func runServe(ctx context.Context, e env, args []string) error {
 	f := newFlags("dsh-acp")
 	record := f.String("record", "", "")
-	if err := f.parse(args, 1); err != nil {
+	if err := f.parse(args, len(args)); err != nil {
 		return err
 	}
 	if f.NArg() > 0 {
 		// An editor appends the login's argument to those it starts the agent with.
-		if f.Arg(0) == "login" {
+		if f.NArg() == 1 && f.Arg(0) == "login" {
 			return login(ctx, e, f.options, false)
+		}
+		if _, ok := commands()[f.Arg(0)]; ok {
+			return usagef("the command comes first and its flags behind it: dsh-acp %s [flags]", f.Arg(0))
 		}
 		return f.parse(args, 0)
 	}
