@@ -38,7 +38,7 @@ func TestHostile(t *testing.T) {
 	checkAlive(t, r)
 	limits := hostileLimits
 	if slow {
-		limits.Compute, limits.Wall = 4*limits.Compute, 4*limits.Wall
+		limits.Compute, limits.Wall = 2*limits.Compute, 2*limits.Wall
 	}
 	// What a busy process holds, not a fresh one: buffers for large output and
 	// long programs are there from now on.
