@@ -54,6 +54,9 @@ const maxRepos = 256
 // protectRepo keeps what git takes orders from, for the repository of a folder.
 // The rest of it stays writable: commits, branches and merges work.
 func (l *Layout) protectRepo(dir string) {
+	if isBare(func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return err == nil }) {
+		l.repo(dir, 0)
+	}
 	git := filepath.Join(dir, ".git")
 	info, err := os.Lstat(git)
 	switch {
@@ -83,6 +86,12 @@ func (l *Layout) protectRepo(dir string) {
 		return // no repository
 	}
 	l.repo(git, 0)
+}
+
+// isBare says whether git takes a folder with these names in it for a repository
+// without files: it looks for one wherever it finds no .git.
+func isBare(there func(name string) bool) bool {
+	return there("HEAD") && (there("commondir") || there("objects") && there("refs"))
 }
 
 func (l *Layout) know(git string) {

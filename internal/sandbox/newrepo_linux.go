@@ -28,10 +28,10 @@ func (l *Layout) vet(known func(git string) bool) (held []string) {
 			continue
 		}
 		v := &vetting{layout: l, known: known, root: root, dir: n.dir}
-		v.place(".git")
+		v.folder(".")
 		for _, c := range children(n.dir, maxNeighbours) {
 			if c.IsDir() && !strings.HasPrefix(c.Name(), ".") {
-				v.place(filepath.Join(c.Name(), ".git"))
+				v.folder(c.Name())
 			}
 		}
 		v.unmade()
@@ -84,6 +84,14 @@ type vetting struct {
 	dir    string
 	held   []string
 	depth  int
+}
+
+// folder looks at the repository of a folder, and at the folder if it is one itself.
+func (v *vetting) folder(dir string) {
+	v.place(filepath.Join(dir, ".git"))
+	if isBare(func(name string) bool { return v.there(filepath.Join(dir, name)) }) {
+		v.repo(dir)
+	}
 }
 
 // place looks at what git would take for a repository.

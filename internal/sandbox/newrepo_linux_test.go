@@ -38,6 +38,8 @@ func TestNewRepositoriesRunNothing(t *testing.T) {
 		"file of another form":               "git init -q --bare 'e ' && git config -f 'e /config' core.bare false && git config -f 'e /config' core.fsmonitor $PWD/evil && git init -q --bare e && printf 'gitdir: e ' > .git",
 		"file with a long end":               "git init -q --bare e && git config -f e/config core.bare false && git config -f e/config core.fsmonitor $PWD/evil && { echo gitdir: e; head -c 400000 /dev/zero | tr '\\0' '\\n'; } > .git",
 		"file by way of a link":              "mkdir -p p/q && git init -q --bare p/e && git config -f p/e/config core.bare false && git config -f p/e/config core.fsmonitor $PWD/evil && git init -q --bare e && ln -s p/q l && echo gitdir: l/../e > .git",
+		"bare":                               "git init -q --bare . && git config -f config core.bare false && git config -f config core.worktree $PWD && git config -f config core.fsmonitor $PWD/evil",
+		"bare, one folder down":              "git init -q --bare sub && cp evil sub/hooks/post-checkout && git config -f sub/config core.bare false && git config -f sub/config core.worktree $PWD/sub && git config -f sub/config core.fsmonitor $PWD/evil",
 		"link":                               "git init -q e && git config -f e/.git/config core.fsmonitor $PWD/evil && ln -s e/.git .git",
 		"link to elsewhere":                  "git init -q $TMPDIR/e && git config -f $TMPDIR/e/.git/config core.fsmonitor $PWD/evil && ln -s $TMPDIR/e/.git .git",
 		"one folder down":                    "git init -q sub && cp evil sub/.git/hooks/post-checkout && git -C sub config core.fsmonitor $PWD/evil",
@@ -88,7 +90,7 @@ func TestNewRepositoriesStay(t *testing.T) {
 	}
 	protecting(t, func(t *testing.T, w *world) {
 		r := w.bash(`git init -q . && git config user.name n && git config user.email a@b && echo a > a && git add a && git commit -qm one &&
-			git remote add origin https://example.com/x.git && git branch -q side && git clone -q . copy && git -c protocol.file.allow=always submodule --quiet add "$PWD/copy" sub && git worktree add -q tree side && cat .git/config`)
+			git remote add origin https://example.com/x.git && git branch -q side && git clone -q . copy && git -c protocol.file.allow=always submodule --quiet add "$PWD/copy" sub && git worktree add -q tree side && git clone -q --bare . bare.git && cat .git/config`)
 		if r.code != 0 || len(r.undone) > 0 {
 			t.Fatalf("%+v", r)
 		}
@@ -189,6 +191,25 @@ func TestANewRepositoryElsewhereIsProtected(t *testing.T) {
 		}
 		w.absent("work/deep/in/e/hooks/pre-push")
 		w.ok("cd sub && touch a && git add a && git -c user.name=a -c user.email=b commit -qm x")
+	})
+}
+
+// So is one without files; the user's own stays as it is.
+func TestBareRepositoriesAreProtected(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	protecting(t, func(t *testing.T, w *world) {
+		if r := w.bash("git init -q --bare a.git"); r.code != 0 || len(r.undone) > 0 {
+			t.Fatalf("%+v", r)
+		}
+		w.write("work/a.git/hooks/post-update", "mine\n")
+		if r := w.bash("echo x > a.git/hooks/pre-receive || git -C a.git config core.fsmonitor evil"); r.code == 0 || len(r.undone) > 0 {
+			t.Errorf("%+v", r)
+		}
+		w.absent("work/a.git/hooks/pre-receive")
+		w.unchanged("work/a.git/hooks/post-update", "mine\n")
+		w.ok("git init -q x && cd x && touch a && git add a && git -c user.name=a -c user.email=b commit -qm x && git push -q ../a.git HEAD:main")
 	})
 }
 
