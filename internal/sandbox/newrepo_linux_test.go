@@ -89,7 +89,7 @@ func TestNewRepositoriesStay(t *testing.T) {
 		t.Skip("git is not installed")
 	}
 	protecting(t, func(t *testing.T, w *world) {
-		r := w.bash(`git init -q . && git config user.name n && git config user.email a@b && echo a > a && git add a && git commit -qm one &&
+		r := w.bash(`git init -q . && git config user.name n && git config user.email a@b && git config commit.gpgsign false && git config gc.auto 0 && echo a > a && git add a && git commit -qm one &&
 			git remote add origin https://example.com/x.git && git branch -q side && git clone -q . copy && git -c protocol.file.allow=always submodule --quiet add "$PWD/copy" sub && git worktree add -q tree side && git clone -q --bare . bare.git && cat .git/config`)
 		if r.code != 0 || len(r.undone) > 0 {
 			t.Fatalf("%+v", r)
