@@ -128,6 +128,21 @@ func TestKilledLauncherIsReplaced(t *testing.T) {
 	}
 }
 
+// Few descriptors are enough for a launcher that waits, as they are for a new one.
+func TestLauncherNeedsFewDescriptors(t *testing.T) {
+	b := newAheadBox(t)
+	spec := proc.Spec{Args: []string{"sh", "-c", "ulimit -n"}, Dir: b.dir}
+	b.run(spec, "")
+	l := b.waiting()
+	<-l.started
+	if err := unix.Prlimit(l.process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 40, Max: 40}, nil); err != nil {
+		t.Skip("a launcher's limits cannot be set:", err)
+	}
+	if out := b.run(spec, ""); out.Stdout.Text != "40\n" || out.Code != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
 // A launcher ends when the program has gone, without anybody telling it.
 func TestLauncherEndsWithItsProgram(t *testing.T) {
 	b := newAheadBox(t)

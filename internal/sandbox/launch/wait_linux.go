@@ -2,10 +2,6 @@ package launch
 
 import "syscall"
 
-// aside is where descriptors are put while others are put in order. What a command
-// is given lies below it.
-const aside = MaxFiles + 64
-
 // wait blocks until the command is known, and puts the descriptors that come with
 // it where the command wants them. It gives the one with the plan. Whoever started
 // us may have no command for us, or be gone: then this process ends.
@@ -45,10 +41,11 @@ func wait(line string) (plan int, ok bool) {
 	return arrange(files, text[:n])
 }
 
-// arrange gives the descriptors the numbers from 0 on.
+// arrange gives the descriptors the numbers from 0 on. Until all are behind the last
+// of these none is moved there; farther than that a limit may not let them.
 func arrange(files []int, number []byte) (plan int, ok bool) {
 	for i, f := range files {
-		moved, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(f), syscall.F_DUPFD_CLOEXEC, aside)
+		moved, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(f), syscall.F_DUPFD_CLOEXEC, uintptr(len(files)))
 		if errno != 0 {
 			return 0, false
 		}
