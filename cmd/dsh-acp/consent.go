@@ -307,7 +307,7 @@ func (a *app) Brought(s *agent.Session) string {
 		case b.begin == nil && b.allowed:
 			continue
 		case b.begin == nil:
-			state = "has changed since it was allowed; what was allowed runs until this session ends"
+			state = "is not allowed as it is now, because it has changed or because the consent was taken back; what was allowed runs until this session ends"
 		case b.allowed:
 			state = "is allowed and runs from the next session on"
 		case b.refused:
@@ -317,7 +317,11 @@ func (a *app) Brought(s *agent.Session) string {
 		if tooLong(b) {
 			shown = b.readElsewhere()
 		}
-		fmt.Fprintf(&text, "- %s: %s\n\n%s\n", filepath.Base(b.path), state, indented(shown))
+		name := b.path
+		if rel, err := filepath.Rel(w.log.Header().Cwd, b.path); err == nil {
+			name = rel // with its folder: two of them are called hooks.json
+		}
+		fmt.Fprintf(&text, "- %s: %s\n\n%s\n", name, state, indented(shown))
 	}
 	if text.Len() == 0 {
 		return ""

@@ -195,7 +195,7 @@ func TestPermissionsComeBackToTheWorkspace(t *testing.T) {
 	s := a.open(nil)
 	b.ran(a, s)
 	a.prompt(s, "/permissions")
-	for _, want := range []string{"`/permissions workspace`", ".mcp.json: never runs, as you said", "settings.json: never runs", "UserPromptSubmit: touch hooked"} {
+	for _, want := range []string{"`/permissions workspace`", "- .mcp.json: never runs, as you said", "- .claude/settings.json: never runs", "UserPromptSubmit: touch hooked"} {
 		if !strings.Contains(a.message(s), want) {
 			t.Errorf("/permissions does not say %q: %s", want, a.message(s))
 		}
@@ -219,6 +219,10 @@ func TestPermissionsComeBackToTheWorkspace(t *testing.T) {
 	}
 	// What changes under a session that runs it counts from the next one on.
 	b.hook("touch hooked; false")
+	a.prompt(s, "/permissions")
+	if !strings.Contains(a.message(s), "- .claude/settings.json: is not allowed as it is now") {
+		t.Errorf("%s", a.message(s))
+	}
 	a.prompt(s, "/permissions workspace")
 	if !strings.Contains(a.message(s), "they run from the next session on") || len(a.questions()) != 3 {
 		t.Errorf("%s", a.message(s))
