@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 )
@@ -82,4 +83,25 @@ func (b *Box) Sweep() {
 	for path := range b.strays.at {
 		undo([]string{path})
 	}
+}
+
+// undo removes those that are there by now, unless their folder has become a link to
+// another: what is there is not ours to remove.
+func undo(absent []string) (undone []string) {
+	for _, path := range absent {
+		if _, err := os.Lstat(path); err == nil && removeAt(path) {
+			undone = append(undone, path)
+		}
+	}
+	return undone
+}
+
+func removeAt(path string) bool {
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	real, ok := place(dir)
+	return ok && real == filepath.Dir(path) && dir.RemoveAll(filepath.Base(path)) == nil
 }

@@ -234,13 +234,3 @@ func (l *Layout) absent() []string {
 	}
 	return out
 }
-
-// undo removes those that are there by now.
-func undo(absent []string) (undone []string) {
-	for _, path := range absent {
-		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil {
-			undone = append(undone, path)
-		}
-	}
-	return undone
-}
