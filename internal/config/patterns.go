@@ -14,7 +14,7 @@ import (
 // a misspelled one would never match. The policy's tests hold the list to the
 // tools there are.
 var ToolNames = []string{
-	"ask_user_question", "bash", "edit", "exit_plan_mode", "glob", "grep", "read", "run_code", "skill",
+	"ask_user_question", "bash", "edit", "exit_plan_mode", "final_answer", "glob", "grep", "read", "run_code", "skill",
 	"subagent", "subagent_fork", "task_kill", "task_list", "task_output", "todo_write", "web_fetch", "web_search", "write",
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -207,6 +208,34 @@ return {sum: all.reduce((sum, r) => sum + (r.value as {n: number}).n, 0), words:
 	calls := c.calls(s)
 	if len(calls) != 1 || calls[0].Status != "completed" || !strings.Contains(string(calls[0].RawOutput), `\"sum\": 6`) || !strings.Contains(string(calls[0].RawOutput), "hello") {
 		t.Errorf("%+v", calls)
+	}
+}
+
+// Handing in a result as data changes nothing, so nobody is asked about it and
+// no preset and no mode refuses it.
+func TestNobodyIsAskedAboutAResult(t *testing.T) {
+	task := tool("subagent", map[string]any{
+		"description": "Count", "prompt": `/tool final_answer {"n": 3}`,
+		"outputSchema": map[string]any{
+			"type": "object", "required": []string{"n"}, "additionalProperties": false,
+			"properties": map[string]any{"n": map[string]any{"type": "integer"}},
+		},
+	})
+	for _, preset := range []string{"read-only", "workspace-write", "danger-full-access"} {
+		t.Run(preset, func(t *testing.T) {
+			c := start(t, setup{config: "model: {provider: local}\npermissions: {preset: " + preset + "}\nagents: {tools: [read]}\n", cwd: t.TempDir()})
+			var asked atomic.Int64
+			c.permit = func(json.RawMessage) string { asked.Add(1); return "reject_once" }
+			s := c.open(nil)
+			for _, before := range []string{"/status", "/plan"} {
+				c.prompt(s, before)
+				c.prompt(s, task)
+				calls := c.calls(s)
+				if last := calls[len(calls)-1]; last.Status != "completed" || !strings.Contains(string(last.Content), `{\"n\":3}`) || asked.Load() != 0 {
+					t.Errorf("after %s: %s %s, asked %d times", before, last.Status, last.Content, asked.Load())
+				}
+			}
+		})
 	}
 }
 

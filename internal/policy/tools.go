@@ -102,5 +102,6 @@ func FirstParty() map[string]Tool {
 		"run_code":          neutral,
 		"subagent":          neutral,
 		"subagent_fork":     neutral,
+		"final_answer":      neutral, // by which a subagent hands in data; its own session only has it
 	}
 }
