@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dsh-acp/dsh-acp/internal/acp"
@@ -203,10 +204,19 @@ func serverLines(c mcp.Config) []string {
 // as it is, or quoted where it holds what is not seen.
 func exactly(text string) string {
 	hides := func(r rune) bool { return !strconv.IsPrint(r) }
-	if text == "" || strings.TrimSpace(text) != text || text[0] == '"' || !utf8.ValidString(text) || strings.ContainsFunc(text, hides) {
+	switch {
+	case strings.ContainsFunc(text, looksBlank):
+		return strconv.QuoteToASCII(text)
+	case text == "" || strings.TrimSpace(text) != text || text[0] == '"' || !utf8.ValidString(text) || strings.ContainsFunc(text, hides):
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+// looksBlank reports whether a character counts as printable and yet shows
+// nothing: fillers, variation selectors, the empty Braille cell.
+func looksBlank(r rune) bool {
+	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // watch makes the listener that asks at the first prompt; nil when there is

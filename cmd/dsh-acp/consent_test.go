@@ -21,6 +21,9 @@ func TestExactly(t *testing.T) {
 		"a\u200bb":             `"a\u200bb"`,
 		`"a\nb"`:               `"\"a\\nb\""`, // not to be taken for the quoted one
 		"a\xffb":               `"a\xffb"`,
+		"a\u3164b":             `"a\u3164b"`,
+		"a\u2800b":             `"a\u2800b"`,
+		"a\ufe0fb":             `"a\ufe0fb"`,
 	} {
 		if got := exactly(text); got != want {
 			t.Errorf("%q is shown as %s, want %s", text, got, want)
