@@ -34,7 +34,7 @@ func checkHooks(r *report, cfg *config.Config, cwd string) {
 		}
 		told = true
 		if f.Refused {
-			r.note("hooks", "%q: %d of the workspace that were refused for good; `dsh-acp hooks --allow` takes that back", f.File.Path, f.File.Len())
+			r.note("hooks", "%q: %d of the workspace that were refused for good; `dsh-acp hooks --allow` allows them all the same", f.File.Path, f.File.Len())
 			continue
 		}
 		r.note("hooks", "%q: %d of the workspace that are not run; look at them with `dsh-acp hooks`, allow them with `dsh-acp hooks --allow`", f.File.Path, f.File.Len())

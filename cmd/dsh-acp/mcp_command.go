@@ -46,7 +46,7 @@ func projectServers(cfg *config.Config, cwd string) (fromProject, error) {
 	switch {
 	case len(p.Servers) == 0:
 	case p.Refused:
-		out.remedy = "they were refused for good; to take that back: dsh-acp mcp --allow " + shellQuote(cwd)
+		out.remedy = "they were refused for good; to allow them all the same: dsh-acp mcp --allow " + shellQuote(cwd)
 	case !p.Allowed:
 		out.waiting, out.remedy = true, "look at it and allow it with: dsh-acp mcp --allow "+shellQuote(cwd)
 	default:

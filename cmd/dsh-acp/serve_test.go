@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dsh-acp/dsh-acp/internal/config"
+	"github.com/dsh-acp/dsh-acp/internal/mcp"
 )
 
 // Flags in front of a command are a slip that is easy to make: what is said
@@ -51,5 +52,16 @@ func TestServersThatWaitForConsent(t *testing.T) {
 	defer s.Close()
 	if out := log.String(); !strings.Contains(out, "dsh-acp mcp --allow") || strings.Contains(out, "nil") {
 		t.Error(out)
+	}
+	// --allow does more than take a refusal back, and is not offered as that.
+	p, err := mcp.FindProject(cwd, mcpConsents(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mcpConsents(cfg).Refuse(p.Key); err != nil {
+		t.Fatal(err)
+	}
+	if brought, err := projectServers(cfg, cwd); err != nil || !strings.Contains(brought.remedy, "to allow them all the same: dsh-acp mcp --allow") {
+		t.Error(brought.remedy, err)
 	}
 }
