@@ -1,7 +1,9 @@
 package sandbox_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/dsh-acp/dsh-acp/internal/sandbox"
 )
@@ -24,6 +26,21 @@ func BenchmarkBashTrue(b *testing.B) {
 					for b.Loop() {
 						w.bash("true")
 					}
+				})
+				// With a model's pause between them, in which the next launcher gets
+				// ready: what one call waits for.
+				b.Run(string(mode)+"/apart", func(b *testing.B) {
+					w.policy.Mode = mode
+					var took []time.Duration
+					for b.Loop() {
+						time.Sleep(20 * time.Millisecond)
+						start := time.Now()
+						w.bash("true")
+						took = append(took, time.Since(start))
+					}
+					slices.Sort(took)
+					b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "ms/median")
+					b.ReportMetric(0, "ns/op") // most of that is the pause
 				})
 			}
 		})
