@@ -31,8 +31,7 @@ func runPermissions(_ context.Context, s *agent.Session, args string) (CommandAn
 	case "revoke":
 		text, err = eachRemembered(s, words[1:], "Revoked", agent.Grants.Revoke, func(agent.Remembered) bool { return true })
 	case "keep":
-		// What was rejected is rejected for the session, and what is the project's is kept.
-		text, err = eachRemembered(s, words[1:], "Kept for this project", agent.Grants.Keep, func(x agent.Remembered) bool { return !x.Project && !x.Rejected })
+		text, err = eachRemembered(s, words[1:], "Kept for this project", agent.Grants.Keep, canBeKept)
 	default:
 		err = errors.New("/permissions knows no " + codeSpan(words[0]) + "; " + permissionsUsage)
 	}
@@ -70,7 +69,11 @@ func showPermissions(s *agent.Session) string {
 		for _, x := range list {
 			fmt.Fprintf(&b, "- %d: %s\n", x.Number, describe(s, x))
 		}
-		b.WriteString("\nTake one back with `/permissions revoke N`; make one of this session last for this project with `/permissions keep N`.\n")
+		b.WriteString("\nTake one back with `/permissions revoke N`")
+		if slices.ContainsFunc(list, canBeKept) {
+			b.WriteString("; make one of this session last for this project with `/permissions keep N`")
+		}
+		b.WriteString(".\n")
 	}
 	if err != nil {
 		fmt.Fprintf(&b, "\nWhat was allowed for this project cannot be used: %s\n", codeSpan(err.Error()))
@@ -79,6 +82,10 @@ func showPermissions(s *agent.Session) string {
 	}
 	return strings.TrimSpace(b.String())
 }
+
+// canBeKept says whether an answer can be made to last for the project: what was
+// rejected is rejected for the session, and what is the project's is kept.
+func canBeKept(x agent.Remembered) bool { return !x.Project && !x.Rejected }
 
 // describe says what was answered, for how long, where and when.
 func describe(s *agent.Session, x agent.Remembered) string {

@@ -51,7 +51,11 @@ func (n *notices) Notice(severity Severity, title, description string) {
 	level := map[Severity]slog.Level{SeverityWarning: slog.LevelWarn, SeverityError: slog.LevelError}[severity]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.server.log.Log(context.Background(), level, title, "session", n.session, "description", description)
+	about := []any{"description", description}
+	if n.session != "" {
+		about = append([]any{"session", n.session}, about...)
+	}
+	n.server.log.Log(context.Background(), level, title, about...)
 	switch {
 	case n.session == "":
 		if len(n.early) < maxEarlyNotices {

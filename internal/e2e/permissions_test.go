@@ -361,7 +361,7 @@ func TestPermissionsAreKeptAndRevoked(t *testing.T) {
 	c.choose(asks[1], "reject-always-session")
 	c.reply(id)
 	said := ""
-	command := func(text, want string) {
+	command := func(text, want string) string {
 		t.Helper()
 		if len(c.message(s)) > len(said) {
 			said = c.message(s)
@@ -372,8 +372,11 @@ func TestPermissionsAreKeptAndRevoked(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s says %q, want %q", text, got, want)
 		}
+		return got
 	}
-	command("/permissions", ": allowed `mkdir`: this session")
+	if got := command("/permissions", ": allowed `mkdir`: this session"); !strings.Contains(got, "keep N") {
+		t.Errorf("it does not say how to keep an answer: %s", got)
+	}
 	for _, n := range []string{"1", "2"} { // what was rejected cannot be kept
 		if strings.Contains(said, "- "+n+": rejected") {
 			command("/permissions keep "+n, "Not done: `touch`")
@@ -383,7 +386,9 @@ func TestPermissionsAreKeptAndRevoked(t *testing.T) {
 	command("/permissions revoke 7", "no remembered answer `7`")
 	command("/permissions revoke", "/permissions revoke N")
 	command("/permissions nonsense", "/permissions knows no `nonsense`")
-	command("/permissions", ": rejected `touch`: this session")
+	if got := command("/permissions", ": rejected `touch`: this session"); strings.Contains(got, "keep N") {
+		t.Errorf("it offers to keep what cannot be kept: %s", got)
+	}
 	other := c.newSession()
 	c.prompt(other, bashCall("mkdir c"))
 	if !c.has("c") {
