@@ -116,7 +116,10 @@ func escapeGlob(path string) string {
 	return b.String()
 }
 
+// cleanPattern gives a path pattern the form that clean paths have. An escaped slash
+// is a slash; cut off alone it would leave an escape of nothing.
 func cleanPattern(p string) string {
+	p = plainSlashes(p)
 	for strings.HasPrefix(p, "./") {
 		p = strings.TrimLeft(p[2:], "/")
 	}
@@ -124,6 +127,19 @@ func cleanPattern(p string) string {
 		p = p[:len(p)-1]
 	}
 	return strings.ReplaceAll(p, "//", "/")
+}
+
+func plainSlashes(p string) string {
+	var b strings.Builder
+	for i := 0; i < len(p); i++ {
+		if p[i] == '\\' && i+1 < len(p) {
+			if i++; p[i] != '/' {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
 }
 
 // verdict is what a list of rules says about a call.
