@@ -9,7 +9,13 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 # Without the folder's path in them, what one clone has compiled serves the others.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
-.PHONY: all build test fmt-check vet lint bench fuzz demo tools clients update cover clean
+# The packages whose tests draw at random. `make test` draws the same each time, so
+# that a run tells of the code alone; `make laws` draws anew, and more.
+LAWS = $(shell $(GO) list -f '{{join .TestImports " "}} {{join .XTestImports " "}} {{.ImportPath}}' $(PKGS) | awk '/pgregory.net\/rapid /{print $$NF}')
+SEED   ?= 1
+CHECKS ?= 2000
+
+.PHONY: all build test laws fmt-check vet lint bench fuzz demo tools clients update cover clean
 
 all: build
 
@@ -19,7 +25,13 @@ build:
 # test is the whole gate: format, vet, lint, a static build, every test under
 # the race detector, and the real ACP clients when node is there.
 test: fmt-check vet lint build clients
-	DSH_ACP_BIN=$(CURDIR)/$(BIN) $(GO) test -race -timeout 20m $(PKGS)
+	@export DSH_ACP_BIN=$(CURDIR)/$(BIN) failed=; laws=$$(printf '%s\n' $(LAWS)); all=$$($(GO) list $(PKGS)) || exit 1; \
+	$(GO) test -race -timeout 20m $$(echo "$$all" | grep -vxF "$$laws") || failed=1; \
+	$(GO) test -race -timeout 20m $$laws -rapid.seed=$(SEED) || failed=1; \
+	[ -z "$$failed" ]
+
+laws:
+	$(GO) test -timeout 60m $(LAWS) -rapid.checks=$(CHECKS)
 
 fmt-check:
 	@out=$$($(GO) tool gofumpt -l cmd internal); \
